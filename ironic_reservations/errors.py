@@ -1,0 +1,183 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Every refusal of the project: a sentence for people, a code for programs.
+
+A code is never reused for another cause and never renamed.  The catalogue
+with what to do about each one is doc/source/user/troubleshooting.rst; a test
+keeps the two the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import ClassVar
+
+
+class ReservationError(Exception):
+    """A request could not be served.
+
+    :param message: a sentence for the person who must act.
+    :param details: what a program may want besides, JSON-serializable;
+        ``reasons`` (a list of objects) is the one that most errors carry.
+    """
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = 'service.unexpected'
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.details = details
+
+
+class Malformed(ReservationError):
+    """The request could not be read."""
+
+    status, code = 400, 'request.malformed'
+
+
+class UnknownKey(ReservationError):
+    """A key that the resource does not have at the requested version."""
+
+    status, code = 400, 'request.unknown_key'
+
+
+class InvalidValue(ReservationError):
+    """A value of the wrong type, or out of its range."""
+
+    status, code = 400, 'request.invalid_value'
+
+
+class Unauthorized(ReservationError):
+    """The request carries no valid credentials."""
+
+    status, code = 401, 'identity.unauthorized'
+
+
+class Forbidden(ReservationError):
+    """The policy does not let this caller do that."""
+
+    status, code = 403, 'identity.forbidden'
+
+
+class ResourceNotFound(ReservationError):
+    """No such path, or nothing there at the requested version."""
+
+    status, code = 404, 'request.not_found'
+
+
+class MethodNotAllowed(ReservationError):
+    """The path is there, the method is not."""
+
+    status, code = 405, 'request.method_not_allowed'
+
+
+class VersionNotAcceptable(ReservationError):
+    """The API version asked for is malformed or out of range."""
+
+    status, code = 406, 'request.version_not_acceptable'
+
+
+class NotAcceptable(ReservationError):
+    """The client accepts nothing that is served here."""
+
+    status, code = 406, 'request.not_acceptable'
+
+
+class LengthRequired(ReservationError):
+    """A body came without a Content-Length."""
+
+    status, code = 411, 'request.length_required'
+
+
+class TooLarge(ReservationError):
+    """The body is larger than the configuration allows."""
+
+    status, code = 413, 'request.too_large'
+
+
+class UnsupportedMediaType(ReservationError):
+    """The body is not JSON in UTF-8."""
+
+    status, code = 415, 'request.unsupported_media_type'
+
+
+class ReservationNotFound(ReservationError):
+    """No live reservation of that uuid is visible to the caller."""
+
+    status, code = 404, 'reservation.not_found'
+
+
+class NoNodeAvailable(ReservationError):
+    """No node that was asked for can be reserved now."""
+
+    status, code = 409, 'reservation.no_node_available'
+
+
+class UuidInUse(ReservationError):
+    """The uuid that the client chose names another reservation."""
+
+    status, code = 409, 'reservation.uuid_in_use'
+
+
+class InstanceReserved(ReservationError):
+    """Another project holds a reservation for that instance."""
+
+    status, code = 409, 'reservation.instance_reserved'
+
+
+class Contention(ReservationError):
+    """Other requests changed the same nodes each time that we tried."""
+
+    status, code = 503, 'reservation.contention'
+
+
+class ProofRequired(ReservationError):
+    """The node is reserved, and the request shows no proof."""
+
+    status, code = 403, 'reservation.proof_required'
+
+
+class ProofInvalid(ReservationError):
+    """The proof that was shown is not a live reservation of the node."""
+
+    status, code = 403, 'reservation.proof_invalid'
+
+
+class ReservationRequired(ReservationError):
+    """The operator lets nobody deploy without a reservation."""
+
+    status, code = 403, 'reservation.required'
+
+
+class NotCanonical(ReservationError):
+    """A guarded request in a spelling that cannot be read in one way only."""
+
+    status, code = 403, 'guard.not_canonical'
+
+
+class DatabaseUnavailable(ReservationError):
+    """The reservations' database does not answer."""
+
+    status, code = 503, 'service.database_unavailable'
+
+
+class IronicUnavailable(ReservationError):
+    """Ironic does not answer, or refuses our own credentials."""
+
+    status, code = 503, 'service.ironic_unavailable'
+
+
+class Unexpected(ReservationError):
+    """A bug: the request id leads to the traceback in the log."""
+
+    status, code = 500, 'service.unexpected'

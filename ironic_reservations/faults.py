@@ -1,0 +1,48 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What an error looks like on the wire, in the API and at the guard alike."""
+
+from __future__ import annotations
+
+import http
+import json
+from typing import Any
+
+from ironic_reservations import errors
+
+
+def render(error: errors.ReservationError, request_id: str | None = None,
+           with_details: bool = True) -> tuple[int, bytes]:
+    """Give the HTTP status and the body that tell of an error.
+
+    ``error_message`` is Ironic's shape, which python-ironicclient and
+    openstacksdk read; ``errors`` is the API working group's, with the code.
+
+    :param error: what went wrong.
+    :param request_id: the id under which the log tells more.
+    :param with_details: whether the structured details (the reasons of each
+        node) are added; API versions below 1.4 do not have them.
+    :returns: (status, JSON in UTF-8).
+    """
+    sentence = str(error)
+    fault = {'faultcode': 'Client' if error.status < 500 else 'Server',
+             'faultstring': sentence, 'debuginfo': None}
+    entry: dict[str, Any] = {
+        'status': error.status, 'code': error.code,
+        'title': http.HTTPStatus(error.status).phrase, 'detail': sentence}
+    if request_id:
+        entry['request_id'] = request_id
+    if with_details:
+        entry.update(error.details)
+    body = {'error_message': json.dumps(fault), 'errors': [entry]}
+    return error.status, json.dumps(body).encode()

@@ -1,0 +1,112 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the planner is told: frozen values, a snapshot of the rows.
+
+Nothing here does I/O or asks for the time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+
+AVAILABLE = 'available'
+
+
+class State(enum.StrEnum):
+    """Where a reservation stands."""
+
+    #: Promised; ends by itself at ``expires_at``.
+    RESERVED = 'reserved'
+    #: Shown at a deploy that Ironic accepted; ends when the node is freed.
+    IN_USE = 'in_use'
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """A node as Ironic described it last.
+
+    :ivar uuid: canonical, lower case, with hyphens.
+    :ivar generation: counts the changes to the node's bookings; a commit
+        names the generation that it was planned on.
+    :ivar reservable: the operator's switch.
+    """
+
+    uuid: str
+    generation: int = 0
+    name: str | None = None
+    resource_class: str | None = None
+    traits: frozenset[str] = frozenset()
+    provision_state: str | None = AVAILABLE
+    instance_uuid: str | None = None
+    maintenance: bool = False
+    retired: bool = False
+    reservable: bool = True
+    owner: str | None = None
+    lessee: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Reservation:
+    """One node promised to one instance.
+
+    :ivar uuid: also the proof that a deploy shows.
+    :ivar expires_at: void from this instant on, unless it is in use.
+    """
+
+    uuid: str
+    node_uuid: str
+    instance_uuid: str
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    expires_at: datetime.datetime
+    state: State = State.RESERVED
+    project_id: str | None = None
+    user_id: str | None = None
+    id: int | None = None
+
+    def live(self, now: datetime.datetime) -> bool:
+        """Tell whether the promise binds at an instant."""
+        return self.state is State.IN_USE or self.expires_at > now
+
+
+@dataclasses.dataclass(frozen=True)
+class Visibility:
+    """Which nodes a caller may know of.
+
+    :ivar everything: all of them (an administrator).
+    :ivar project_id: otherwise those that this project owns or leases.
+    """
+
+    everything: bool = False
+    project_id: str | None = None
+
+    def sees(self, node: Node) -> bool:
+        """Tell whether the caller may know that the node exists."""
+        if self.everything:
+            return True
+        return (self.project_id is not None
+                and self.project_id in (node.owner, node.lessee))
+
+
+@dataclasses.dataclass(frozen=True)
+class Occupancy:
+    """What stands on one node's timeline besides the node's own state.
+
+    :ivar reservation: the live reservation, if there is one.
+    :ivar busy_until: the latest end of the guarded requests under way.
+    """
+
+    reservation: Reservation | None = None
+    busy_until: datetime.datetime | None = None

@@ -1,0 +1,148 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Choosing one node: a snapshot in, a node or the reasons out (seed 004)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import reasons
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    """What a client asks for.
+
+    :ivar instance_uuid: for whom the node is.
+    :ivar node_uuids: the nodes in the order of preference; ``None`` leaves
+        the choice to the resource class and the traits.
+    :ivar uuid: the reservation's uuid where the client chose it.
+    :ivar expires_at: when the promise ends; ``None``, the default.
+    """
+
+    instance_uuid: str
+    node_uuids: tuple[str, ...] | None = None
+    resource_class: str | None = None
+    traits: frozenset[str] = frozenset()
+    uuid: str | None = None
+    expires_at: datetime.datetime | None = None
+    project_id: str | None = None
+    user_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """The nodes that were asked for and what stands on their timelines."""
+
+    nodes: Mapping[str, facts.Node]
+    occupancies: Mapping[str, facts.Occupancy]
+    now: datetime.datetime
+
+
+@dataclasses.dataclass(frozen=True)
+class Picked:
+    """A node to claim, and why those before it in the list were skipped."""
+
+    node: facts.Node
+    skipped: tuple[reasons.Reason, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Refused:
+    """No node can be claimed; one reason for each node that was looked at."""
+
+    reasons: tuple[reasons.Reason, ...]
+
+
+def pick(ask: Ask, snapshot: Snapshot,
+         sees: facts.Visibility) -> Picked | Refused:
+    """Choose the first node of the list that can be promised now.
+
+    :param ask: the request; where it names no nodes, the order is that of
+        ``snapshot.nodes``.
+    :param snapshot: every node of the list that is known, with its bookings.
+    :param sees: which nodes the caller may know of.
+    :returns: the node, or a reason for each one of the list.
+    """
+    order: Iterable[str] = (snapshot.nodes if ask.node_uuids is None
+                            else ask.node_uuids)
+    skipped = []
+    for uuid in order:
+        node = snapshot.nodes.get(uuid)
+        obstacle = why_not(ask, uuid, node,
+                           snapshot.occupancies.get(uuid), snapshot.now, sees)
+        if obstacle is None:
+            assert node is not None
+            return Picked(node, tuple(skipped))
+        skipped.append(obstacle)
+    return Refused(tuple(skipped))
+
+
+def why_not(ask: Ask, uuid: str, node: facts.Node | None,
+            occupancy: facts.Occupancy | None, now: datetime.datetime,
+            sees: facts.Visibility) -> reasons.Reason | None:
+    """Give the cause for which one node cannot be promised, or ``None``.
+
+    What will not pass by itself comes before what will, so that a client
+    does not wait for a node that it can never have.
+    """
+    if node is None or not sees.sees(node):
+        # NOTE: the same words for both, so that a project cannot find out
+        # which nodes others have.
+        return reasons.Reason(uuid, reasons.NODE_NOT_FOUND,
+                              'does not exist, or is not visible to you')
+    if ask.resource_class and node.resource_class != ask.resource_class:
+        return reasons.Reason(
+            uuid, reasons.RESOURCE_CLASS_MISMATCH,
+            f'has the resource class {node.resource_class}, '
+            f'not {ask.resource_class}')
+    missing = ask.traits - node.traits
+    if missing:
+        return reasons.Reason(uuid, reasons.TRAIT_MISSING,
+                              f'lacks the traits {", ".join(sorted(missing))}')
+    if not node.reservable:
+        return reasons.Reason(uuid, reasons.NOT_RESERVABLE,
+                              'has been closed for reservations by an '
+                              'operator')
+    if node.retired:
+        return reasons.Reason(uuid, reasons.RETIRED, 'is retired')
+    if node.maintenance:
+        return reasons.Reason(uuid, reasons.MAINTENANCE, 'is in maintenance')
+    if occupancy is not None and occupancy.reservation is not None:
+        held = occupancy.reservation
+        if held.live(now):
+            if held.state is facts.State.IN_USE:
+                return reasons.Reason(uuid, reasons.RESERVED,
+                                      'is reserved and in use')
+            return reasons.Reason(
+                uuid, reasons.RESERVED,
+                f'is reserved until {held.expires_at.isoformat()}',
+                held.expires_at)
+    if node.instance_uuid is not None:
+        return reasons.Reason(uuid, reasons.INSTANCE_BOUND,
+                              'is bound to an instance')
+    if node.provision_state != facts.AVAILABLE:
+        return reasons.Reason(
+            uuid, reasons.WRONG_STATE,
+            f'is in the provision state {node.provision_state}, '
+            'not available')
+    if (occupancy is not None and occupancy.busy_until is not None
+            and occupancy.busy_until > now):
+        return reasons.Reason(uuid, reasons.BUSY,
+                              'is being deployed or changed by another '
+                              'request right now', occupancy.busy_until)
+    return None

@@ -1,0 +1,75 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Why a node was not taken: codes for programs, sentences for people.
+
+A code is stable; the sentence may get better.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any
+
+NODE_NOT_FOUND = 'node_not_found'
+WRONG_STATE = 'wrong_state'
+INSTANCE_BOUND = 'instance_bound'
+MAINTENANCE = 'maintenance'
+RETIRED = 'retired'
+RESERVED = 'reserved'
+BUSY = 'busy'
+NOT_RESERVABLE = 'not_reservable'
+RESOURCE_CLASS_MISMATCH = 'resource_class_mismatch'
+TRAIT_MISSING = 'trait_missing'
+
+ALL = (NODE_NOT_FOUND, WRONG_STATE, INSTANCE_BOUND, MAINTENANCE, RETIRED,
+       RESERVED, BUSY, NOT_RESERVABLE, RESOURCE_CLASS_MISMATCH, TRAIT_MISSING)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why one node was skipped.
+
+    :ivar node_uuid: the node.
+    :ivar code: one of :data:`ALL`.
+    :ivar text: a sentence that goes on from the node's uuid.
+    :ivar until: when the obstacle goes away by itself, where that is known.
+    """
+
+    node_uuid: str
+    code: str
+    text: str
+    until: datetime.datetime | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the reason as it goes on the wire."""
+        out: dict[str, Any] = {'node_uuid': self.node_uuid, 'code': self.code,
+                               'detail': self.text}
+        if self.until is not None:
+            out['until'] = self.until.isoformat()
+        return out
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    """How many nodes of a class were skipped for one cause.
+
+    A pick by class looks at every node there is; its refusal counts.
+    """
+
+    code: str
+    nodes: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the count as it goes on the wire."""
+        return {'code': self.code, 'nodes': self.nodes}
