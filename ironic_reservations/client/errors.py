@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Refusals as exceptions that users of python-ironicclient already catch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironicclient import exc
+
+from ironic_reservations.client import refusal as _refusal
+
+
+class Refused(exc.HttpError):
+    """The server refused; ``code`` and ``reasons`` say why to a program."""
+
+    def __init__(self, refusal: _refusal.Refusal,
+                 cause: exc.HttpError) -> None:
+        super().__init__(
+            message=refusal.sentence, details=cause.details,
+            response=cause.response,
+            request_id=refusal.request_id or cause.request_id,
+            url=cause.url, method=cause.method, http_status=refusal.status)
+        self.refusal = refusal
+        self.args = (str(refusal),)
+
+    @property
+    def code(self) -> str:
+        """The stable code, ``reservation.no_node_available`` for one."""
+        return self.refusal.code
+
+    @property
+    def reasons(self) -> tuple[Mapping[str, Any], ...]:
+        """Why each node was not taken."""
+        return self.refusal.reasons
+
+
+class BadRequest(Refused, exc.BadRequest):
+    """The request cannot be served as it is."""
+
+
+class Unauthorized(Refused, exc.Unauthorized):
+    """The request carries no valid credentials."""
+
+
+class Forbidden(Refused, exc.Forbidden):
+    """The policy, or the guard round a reserved node, says no."""
+
+
+class NotFound(Refused, exc.NotFound):
+    """No such reservation is visible to the caller."""
+
+
+class NotAcceptable(Refused, exc.NotAcceptable):
+    """The server does not speak the version asked for."""
+
+
+class Conflict(Refused, exc.Conflict):
+    """No node can be reserved, or an identifier is taken."""
+
+
+class ServiceUnavailable(Refused, exc.ServiceUnavailable):
+    """The server cannot answer now; trying again may help."""
+
+
+class NotServed(exc.EndpointNotFound):
+    """The endpoint answers, but not about reservations."""
+
+
+_BY_STATUS: dict[int, type[Refused]] = {
+    400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound,
+    406: NotAcceptable, 409: Conflict, 503: ServiceUnavailable,
+}
+
+
+def told(error: exc.HttpError) -> exc.HttpError:
+    """Give the error with the code and the reasons in it.
+
+    :param error: what python-ironicclient raises.
+    :returns: the same error where the answer carries no code of ours.
+    """
+    if isinstance(error, Refused) or error.response is None:
+        return error
+    refusal = _refusal.read(error.response.content)
+    if refusal is None:
+        return error
+    return _BY_STATUS.get(refusal.status, Refused)(refusal, error)

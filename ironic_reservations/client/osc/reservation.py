@@ -1,0 +1,391 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The commands ``baremetal reservation ...``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from collections.abc import Sequence
+import itertools
+import json
+import logging
+import sys
+from typing import Any
+import uuid
+
+from ironicclient import exc
+from ironicclient.common import utils
+from ironicclient.osc.v1 import baremetal_node
+from osc_lib import utils as osc_utils
+from osc_lib.command import command
+from oslo_utils import uuidutils
+
+from ironic_reservations.client import reservation
+
+FIELDS = ('uuid', 'node_uuid', 'instance_uuid', 'state', 'expires_at')
+DETAILED_FIELDS = (*FIELDS, 'created_at', 'updated_at', 'project_id',
+                   'user_id')
+
+Columns = tuple[Sequence[str], Iterable[Any]]
+
+
+class CreateReservation(command.ShowOne):
+    """Reserve a bare metal node"""
+
+    log = logging.getLogger(__name__ + '.CreateReservation')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Name the nodes, or what they must be like, and for how long."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'nodes',
+            metavar='<node>',
+            nargs='*',
+            help='Names or UUIDs of nodes, in the order of preference: the '
+                 'first one that can be reserved is taken. May be left out '
+                 'with --resource-class or --trait.')
+        parser.add_argument(
+            '--instance',
+            metavar='<uuid>',
+            help='UUID of the instance that the node is for. Asking again '
+                 'for the same instance gives the same reservation. Default '
+                 'is a new random UUID.')
+        parser.add_argument(
+            '--uuid',
+            metavar='<uuid>',
+            help='UUID of the reservation. Default is made by the server.')
+        _add_times(parser)
+        parser.add_argument(
+            '--resource-class',
+            metavar='<resource-class>',
+            help='Only nodes of this resource class.')
+        parser.add_argument(
+            '--trait',
+            metavar='<trait>',
+            action='append',
+            dest='traits',
+            help='Only nodes with this trait. Can be specified multiple '
+                 'times.')
+        parser.add_argument(
+            '--wait',
+            type=int,
+            dest='wait_timeout',
+            default=None,
+            metavar='<time-out>',
+            const=0,
+            nargs='?',
+            help='Wait for a node to become free. Optionally takes a timeout '
+                 'value (in seconds). The default value is 0, meaning it '
+                 'will wait indefinitely.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Reserve one of the nodes and show the reservation."""
+        self.log.debug('take_action(%s)', parsed_args)
+        client = self.app.client_manager.baremetal
+        if not (parsed_args.nodes or parsed_args.resource_class
+                or parsed_args.traits):
+            raise exc.CommandError(
+                'Which node? Name at least one, or use --resource-class or '
+                '--trait to leave the choice to the service.')
+        _check_timeout(parsed_args.wait_timeout)
+        made = reservation.ReservationManager(client).create(
+            instance_uuid=parsed_args.instance or str(uuid.uuid4()),
+            node_uuid=[_node_uuid(client, node)
+                       for node in parsed_args.nodes] or None,
+            uuid=parsed_args.uuid, ttl=parsed_args.ttl,
+            expires_at=parsed_args.expires_at,
+            resource_class=parsed_args.resource_class,
+            traits=parsed_args.traits, wait=parsed_args.wait_timeout)
+        return _shown(made)
+
+
+class ListReservations(command.Lister):
+    """List reservations of bare metal nodes"""
+
+    log = logging.getLogger(__name__ + '.ListReservations')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which reservations, and what of them."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--node',
+            metavar='<node>',
+            help='Only list the reservation of this node (name or UUID).')
+        parser.add_argument(
+            '--instance',
+            metavar='<uuid>',
+            help='Only list the reservation for this instance.')
+        parser.add_argument(
+            '--project',
+            metavar='<project>',
+            help='Only list reservations of this project (ID).')
+        parser.add_argument(
+            '--limit',
+            metavar='<limit>',
+            type=int,
+            help='Maximum number of reservations to return, 0 for no limit. '
+                 'Default is the maximum number used by the service.')
+        parser.add_argument(
+            '--marker',
+            metavar='<reservation>',
+            help='Reservation UUID (for example, of the last reservation in '
+                 'the list from a previous request). Returns the list of '
+                 'reservations after this UUID.')
+        parser.add_argument(
+            '--sort',
+            metavar='<key>[:<direction>]',
+            help='Sort output by specified reservation fields and directions '
+                 '(asc or desc) (default: asc). Multiple fields and '
+                 'directions can be specified, separated by comma.')
+        display_group = parser.add_mutually_exclusive_group(required=False)
+        display_group.add_argument(
+            '--long',
+            default=False,
+            help='Show detailed information about the reservations.',
+            action='store_true')
+        _add_fields(display_group, "Can not be used when '--long' is "
+                                   'specified.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """List them."""
+        self.log.debug('take_action(%s)', parsed_args)
+        client = self.app.client_manager.baremetal
+        if parsed_args.limit is not None and parsed_args.limit < 0:
+            raise exc.CommandError(
+                f'Expected non-negative --limit, got {parsed_args.limit}')
+        sorting = [key.partition(':')
+                   for key in (parsed_args.sort or '').split(',') if key]
+        columns = (DETAILED_FIELDS if parsed_args.long
+                   else _fields(parsed_args) or FIELDS)
+        # NOTE: what is sorted by is fetched too, else it cannot be sorted by.
+        fetched = (list(dict.fromkeys([*columns, *(k for k, _, _ in sorting)]))
+                   if parsed_args.fields else None)
+        found = reservation.ReservationManager(client).list(
+            node=(_node_uuid(client, parsed_args.node)
+                  if parsed_args.node else None),
+            instance=parsed_args.instance, project=parsed_args.project,
+            limit=parsed_args.limit, marker=parsed_args.marker,
+            sort_key=sorting[0][0] if sorting else None,
+            sort_dir=(sorting[0][2] or None) if sorting else None,
+            fields=fetched)
+        # NOTE: the service sorts by one field, so that pages fit together;
+        # the other fields order what it has given.
+        if len(sorting) > 1:
+            found = osc_utils.sort_items(found, parsed_args.sort)
+        return columns, (osc_utils.get_item_properties(item, columns)
+                         for item in found)
+
+
+class ShowReservation(command.ShowOne):
+    """Show a reservation of a bare metal node"""
+
+    log = logging.getLogger(__name__ + '.ShowReservation')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which reservation, and what of it."""
+        parser = super().get_parser(prog_name)
+        _add_reservation(parser)
+        _add_fields(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Show it."""
+        self.log.debug('take_action(%s)', parsed_args)
+        fields = _fields(parsed_args)
+        found = reservation.ReservationManager(
+            self.app.client_manager.baremetal).get(
+                parsed_args.reservation, fields=fields)
+        return _shown(found, fields)
+
+
+class RenewReservation(command.ShowOne):
+    """Set anew when a reservation expires"""
+
+    log = logging.getLogger(__name__ + '.RenewReservation')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which reservation, and for how long."""
+        parser = super().get_parser(prog_name)
+        _add_reservation(parser)
+        _add_times(parser, required=True)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Renew it and show it."""
+        self.log.debug('take_action(%s)', parsed_args)
+        return _shown(reservation.ReservationManager(
+            self.app.client_manager.baremetal).renew(
+                parsed_args.reservation, ttl=parsed_args.ttl,
+                expires_at=parsed_args.expires_at))
+
+
+class DeleteReservation(command.Command):
+    """Give reserved bare metal nodes back"""
+
+    log = logging.getLogger(__name__ + '.DeleteReservation')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which reservations."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'reservations',
+            metavar='<reservation>',
+            nargs='+',
+            help='UUIDs of the reservations to delete.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Delete all of them that can be deleted."""
+        self.log.debug('take_action(%s)', parsed_args)
+        manager = reservation.ReservationManager(
+            self.app.client_manager.baremetal)
+        failures = []
+        for ident in parsed_args.reservations:
+            try:
+                manager.delete(ident)
+                print(f'Deleted reservation {ident}')
+            except exc.ClientException as error:
+                failures.append(
+                    f'Failed to delete reservation {ident}: {error}')
+        if failures:
+            raise exc.ClientException('\n'.join(failures))
+
+
+class DeployReservation(command.ShowOne):
+    """Deploy the node of a reservation, with the reservation as proof"""
+
+    log = logging.getLogger(__name__ + '.DeployReservation')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which reservation, and what to deploy."""
+        parser = super().get_parser(prog_name)
+        _add_reservation(parser)
+        parser.add_argument(
+            '--config-drive',
+            metavar='<config-drive>',
+            default=None,
+            help=baremetal_node.CONFIG_DRIVE_ARG_HELP)
+        parser.add_argument(
+            '--deploy-steps',
+            metavar='<deploy-steps>',
+            default=None,
+            help='The deploy steps. May be the path to a YAML file '
+                 "containing the deploy steps; OR '-', with the deploy steps "
+                 'being read from standard input; OR a JSON string. The '
+                 'value should be a list of deploy-step dictionaries; each '
+                 "dictionary should have keys 'interface' and 'step', and "
+                 "optional key 'args'.")
+        parser.add_argument(
+            '--wait',
+            type=int,
+            dest='wait_timeout',
+            default=None,
+            metavar='<time-out>',
+            const=0,
+            nargs='?',
+            help='Wait for the node to reach the desired state, active. '
+                 'Optionally takes a timeout value (in seconds). The default '
+                 'value is 0, meaning it will wait indefinitely.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Deploy the node and show how far it is."""
+        self.log.debug('take_action(%s)', parsed_args)
+        client = self.app.client_manager.baremetal
+        _check_timeout(parsed_args.wait_timeout)
+        deploy_steps = utils.handle_json_arg(parsed_args.deploy_steps,
+                                             'deploy steps')
+        if parsed_args.wait_timeout is not None:
+            # NOTE: not on stdout, which a program may read.
+            print('Waiting for provision state active on the node of '
+                  f'reservation {parsed_args.reservation}', file=sys.stderr)
+        held = reservation.ReservationManager(client).deploy(
+            parsed_args.reservation,
+            configdrive=_config_drive(parsed_args.config_drive),
+            deploysteps=deploy_steps, wait=parsed_args.wait_timeout)
+        node = client.node.get(held.node_uuid, fields=[
+            'uuid', 'name', 'provision_state', 'target_provision_state',
+            'instance_uuid'])
+        return self.dict2columns({
+            'reservation_uuid': held.uuid, 'node_uuid': node.uuid,
+            'node_name': node.name, 'instance_uuid': node.instance_uuid,
+            'provision_state': node.provision_state,
+            'target_provision_state': node.target_provision_state})
+
+
+def _add_reservation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('reservation', metavar='<reservation>',
+                        help='UUID of the reservation.')
+
+
+def _add_times(parser: argparse.ArgumentParser,
+               required: bool = False) -> None:
+    group = parser.add_mutually_exclusive_group(required=required)
+    default = '' if required else ' Default is set by the service.'
+    group.add_argument(
+        '--ttl', metavar='<seconds>', type=int,
+        help=f'Seconds from now until the reservation expires.{default}')
+    group.add_argument(
+        '--expires-at', metavar='<time>',
+        help='Time at which the reservation expires, in ISO 8601 with a zone '
+             '(2030-01-31T12:00:00Z).')
+
+
+def _add_fields(parser: Any, remark: str = '') -> None:
+    parser.add_argument(
+        '--fields',
+        nargs='+',
+        dest='fields',
+        metavar='<field>',
+        action='append',
+        choices=DETAILED_FIELDS,
+        default=[],
+        help='One or more reservation fields. Only these fields will be '
+             f'fetched from the server. {remark}'.rstrip())
+
+
+def _fields(parsed_args: argparse.Namespace) -> list[str] | None:
+    return list(dict.fromkeys(
+        itertools.chain.from_iterable(parsed_args.fields))) or None
+
+
+def _shown(item: reservation.Reservation,
+           fields: Sequence[str] | None = None) -> Columns:
+    # NOTE: what an older server does not tell is left out, not shown empty.
+    told = item.to_dict()
+    names = [name for name in fields or DETAILED_FIELDS if name in told]
+    return names, [told[name] for name in names]
+
+
+def _node_uuid(client: Any, ident: str) -> str:
+    if uuidutils.is_uuid_like(ident):
+        return ident
+    return str(client.node.get(ident, fields=['uuid']).uuid)
+
+
+def _check_timeout(timeout: int | None) -> None:
+    if timeout is not None and timeout < 0:
+        raise exc.CommandError(
+            f'Expected non-negative --wait timeout, got {timeout}')
+
+
+def _config_drive(text: str | None) -> Any:
+    try:
+        drive = json.loads(text or '')
+    except ValueError:
+        return text
+    return drive if isinstance(drive, dict) else text

@@ -1,0 +1,76 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Reading why the server refused, from the body of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import json
+from typing import Any
+
+NO_NODE_AVAILABLE = 'reservation.no_node_available'
+CONTENTION = 'reservation.contention'
+VERSION_NOT_ACCEPTABLE = 'request.version_not_acceptable'
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """What the server said.
+
+    :ivar code: stable, for programs.
+    :ivar sentence: for people.
+    :ivar reasons: one object for each node (``node_uuid``, ``code``,
+        ``detail`` and, where known, ``until``) or for each cause (``code``,
+        ``nodes``); empty from servers below version 1.4.
+    """
+
+    status: int
+    code: str
+    sentence: str
+    reasons: tuple[Mapping[str, Any], ...] = ()
+    request_id: str | None = None
+
+    def __str__(self) -> str:
+        """Give the whole story, the reasons one a line."""
+        head = f'{self.sentence} [{self.code}] (HTTP {self.status})'
+        if self.request_id:
+            head += f' (Request-ID: {self.request_id})'
+        return '\n'.join([head, *(f'  {_line(r)}' for r in self.reasons)])
+
+
+def read(content: bytes | str) -> Refusal | None:
+    """Read a refusal of ours; ``None`` for an answer that carries no code.
+
+    :param content: the body of an answer with a status of 400 or above.
+    """
+    try:
+        entry = json.loads(content)['errors'][0]
+        return Refusal(
+            status=int(entry['status']), code=str(entry['code']),
+            sentence=str(entry['detail']),
+            reasons=tuple(r for r in entry.get('reasons') or ()
+                          if isinstance(r, dict)),
+            request_id=entry.get('request_id'))
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _line(reason: Mapping[str, Any]) -> str:
+    code = reason.get('code')
+    if 'node_uuid' in reason:
+        return f'node {reason["node_uuid"]}: {reason.get("detail")} [{code}]'
+    if 'nodes' in reason:
+        return f'{reason["nodes"]} node(s) [{code}]'
+    return f'{reason.get("detail", "")} [{code}]'.strip()

@@ -1,0 +1,215 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Reservations through openstacksdk.
+
+Each function takes a connection and uses its bare metal service::
+
+    conn = openstack.connect(cloud='metal')
+    held = sdk.reserve(conn, ['6f8a...', '1c2d...'], ttl=900)
+    sdk.deploy(conn, held, wait=True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import copy
+import datetime
+from typing import Any
+from typing import TypeVar
+import uuid
+
+from openstack import connection
+from openstack import exceptions
+from openstack.baremetal.v1 import _proxy
+from openstack.baremetal.v1 import node as _node
+
+from ironic_reservations.client import payload
+from ironic_reservations.client import refusal
+from ironic_reservations.client import versions
+from ironic_reservations.client import waiting
+from ironic_reservations.client.sdk import errors
+from ironic_reservations.client.sdk.reservation import Reservation
+
+__all__ = ['Reservation', 'deploy', 'get', 'release', 'renew',
+           'reservations', 'reserve']
+
+_T = TypeVar('_T')
+
+
+def reserve(
+    conn: connection.Connection,
+    nodes: Iterable[str | _node.Node] | None = None,
+    instance_id: str | None = None,
+    reservation_id: str | None = None,
+    ttl: int | None = None,
+    expires_at: str | datetime.datetime | None = None,
+    resource_class: str | None = None,
+    traits: Iterable[str] | None = None,
+    wait: float | None = None,
+) -> Reservation:
+    """Reserve a node.
+
+    :param conn: a connection.
+    :param nodes: UUIDs of nodes, or nodes, in the order of preference.
+        Without them any node of the class and with the traits will do.
+    :param instance_id: for whom; made up by default.  Asking again for the
+        same one gives the same reservation.
+    :param reservation_id: for the reservation; made up by default.
+    :param ttl: seconds until the reservation expires.
+    :param expires_at: when it expires, instead of ``ttl``.
+    :param resource_class: only nodes of this class.
+    :param traits: only nodes with all of these traits.
+    :param wait: seconds to wait for a node to become free; 0 waits for
+        ever, ``None`` not at all.
+    :raises Conflict: no node can be reserved; ``reasons`` say why.
+    """
+    body = payload.creation(
+        instance_uuid=instance_id or str(uuid.uuid4()), uuid=reservation_id,
+        node_uuid=None if nodes is None else map(_id, nodes), ttl=ttl,
+        expires_at=expires_at, resource_class=resource_class, traits=traits)
+
+    def attempt() -> Reservation:
+        return _ask(conn, lambda proxy: Reservation.reserve(proxy, body))
+
+    return attempt() if wait is None else waiting.until_free(attempt, wait)
+
+
+def reservations(conn: connection.Connection,
+                 **query: Any) -> list[Reservation]:
+    """List the live reservations that the caller may see.
+
+    :param conn: a connection.
+    :param query: ``node``, ``instance`` and ``project`` select; ``limit``
+        (of one page), ``marker``, ``sort_key``, ``sort_dir`` and ``fields``
+        are those of the API.
+    """
+    return _ask(conn, lambda proxy: list(Reservation.list(proxy, **query)))
+
+
+def get(conn: connection.Connection,
+        reservation: str | Reservation) -> Reservation:
+    """Get one reservation.
+
+    :param conn: a connection.
+    :param reservation: its UUID, or a reservation to look at again.
+    :raises NotFound: no live reservation of that UUID is visible.
+    """
+    wanted = Reservation.new(id=_id(reservation))
+    return _ask(conn, lambda proxy: wanted.fetch(proxy))
+
+
+def renew(conn: connection.Connection, reservation: str | Reservation,
+          ttl: int | None = None,
+          expires_at: str | datetime.datetime | None = None) -> Reservation:
+    """Set anew when a reservation expires.
+
+    :param conn: a connection.
+    :param reservation: the reservation, or its UUID.
+    :param ttl: seconds from now.
+    :param expires_at: the time, instead of ``ttl``.
+    :raises ValueError: neither or both of the times were given.
+    :raises NotFound: it has expired, or there is none.
+    """
+    patch = payload.renewal(ttl, expires_at)
+    wanted = Reservation.new(id=_id(reservation))
+    return _ask(conn, lambda proxy: wanted.renew(proxy, patch))
+
+
+def release(conn: connection.Connection,
+            reservation: str | Reservation) -> None:
+    """Give a node back.
+
+    :param conn: a connection.
+    :param reservation: its reservation, or the UUID of that.
+    :raises NotFound: it has expired, or there is none.
+    """
+    wanted = Reservation.new(id=_id(reservation))
+    _ask(conn, lambda proxy: wanted.delete(proxy))
+
+
+def deploy(conn: connection.Connection, reservation: str | Reservation,
+           config_drive: str | bytes | dict[str, Any] | None = None,
+           deploy_steps: list[dict[str, Any]] | None = None,
+           wait: bool = False, timeout: float | None = None) -> _node.Node:
+    """Deploy the reserved node, with the reservation as the proof.
+
+    :param conn: a connection.
+    :param reservation: the reservation, or its UUID.
+    :param config_drive: as for ``set_node_provision_state``.
+    :param deploy_steps: as for ``set_node_provision_state``.
+    :param wait: whether to wait for the node to be active.
+    :param timeout: the longest time to wait, in seconds.
+    :returns: the node.
+    :raises Forbidden: the proof is not accepted.
+    """
+    if not isinstance(reservation, Reservation) or not reservation.node_id:
+        reservation = get(conn, reservation)
+    proven = _twin(conn, {payload.PROOF_HEADER: reservation.id})
+    try:
+        return proven.set_node_provision_state(
+            reservation.node_id, 'active', config_drive=config_drive,
+            deploy_steps=deploy_steps, wait=wait, timeout=timeout)
+    except exceptions.HttpException as error:
+        raise errors.told(error) from None
+
+
+def _ask(conn: connection.Connection,
+         action: Callable[[_proxy.Proxy], _T]) -> _T:
+    """Act at the newest version of the API that both sides know."""
+    try:
+        return action(_speaking(conn, versions.LATEST))
+    except exceptions.HttpException as error:
+        told = errors.told(error)
+        served = None
+        if (isinstance(told, errors.Refused) and told.response is not None
+                and told.code == refusal.VERSION_NOT_ACCEPTABLE):
+            served = versions.lower(told.response.headers, versions.LATEST)
+        if served is None:
+            raise told from None
+    try:
+        return action(_speaking(conn, served))
+    except exceptions.HttpException as error:
+        raise errors.told(error) from None
+
+
+def _speaking(conn: connection.Connection, version: str) -> _proxy.Proxy:
+    beside = {name.lower(): value for name, value
+              in conn.baremetal.additional_headers.items()}
+    proxy = _twin(conn, {versions.HEADER: versions.header(
+        version, beside.get(versions.HEADER.lower()))})
+    # NOTE: a microversion for Ironic would take the place of our header, and
+    # a refusal of ours does not go away by asking again.
+    proxy.default_microversion = None
+    proxy.status_code_retries = 0
+    return proxy
+
+
+def _twin(conn: connection.Connection,
+          headers: Mapping[str, str]) -> _proxy.Proxy:
+    """Give a proxy like the connection's own, with additional headers."""
+    # NOTE: on the connection's own proxy a proof would go out with each
+    # request from then on, those of other threads included.
+    proxy = copy.copy(conn.baremetal)
+    ours = {name.lower() for name in headers}
+    proxy.additional_headers = {
+        **{name: value for name, value
+           in conn.baremetal.additional_headers.items()
+           if name.lower() not in ours}, **headers}
+    return proxy
+
+
+def _id(thing: Any) -> str:
+    return thing if isinstance(thing, str) else str(thing.id)

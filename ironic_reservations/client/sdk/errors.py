@@ -1,0 +1,81 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Refusals as exceptions that users of openstacksdk already catch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from openstack import exceptions
+
+from ironic_reservations.client import refusal as _refusal
+
+
+class Refused(exceptions.HttpException):
+    """The server refused; ``code`` and ``reasons`` say why to a program."""
+
+    def __init__(self, refusal: _refusal.Refusal,
+                 cause: exceptions.HttpException) -> None:
+        super().__init__(message=refusal.sentence, response=cause.response,
+                         details=refusal.sentence)
+        self.refusal = refusal
+
+    @property
+    def code(self) -> str:
+        """The stable code, ``reservation.no_node_available`` for one."""
+        return self.refusal.code
+
+    @property
+    def reasons(self) -> tuple[Mapping[str, Any], ...]:
+        """Why each node was not taken."""
+        return self.refusal.reasons
+
+    def __str__(self) -> str:
+        return str(self.refusal)
+
+
+class BadRequest(Refused, exceptions.BadRequestException):
+    """The request cannot be served as it is."""
+
+
+class Forbidden(Refused, exceptions.ForbiddenException):
+    """The policy, or the guard round a reserved node, says no."""
+
+
+class NotFound(Refused, exceptions.NotFoundException):
+    """No such reservation is visible to the caller."""
+
+
+class Conflict(Refused, exceptions.ConflictException):
+    """No node can be reserved, or an identifier is taken."""
+
+
+_BY_STATUS: dict[int, type[Refused]] = {
+    400: BadRequest, 403: Forbidden, 404: NotFound, 409: Conflict,
+}
+
+
+def told(error: exceptions.HttpException) -> exceptions.HttpException:
+    """Give the error with the code and the reasons in it.
+
+    :param error: what openstacksdk raises.
+    :returns: the same error where the answer carries no code of ours.
+    """
+    if isinstance(error, Refused) or error.response is None:
+        return error
+    refusal = _refusal.read(error.response.content)
+    if refusal is None:
+        return error
+    return _BY_STATUS.get(refusal.status, Refused)(refusal, error)
