@@ -1,0 +1,251 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A small service that speaks the contract, for the clients' unit tests.
+
+It is a real HTTP server on a port of its own; what it says in a refusal is
+written by the same code as in the real service.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socketserver
+import threading
+from typing import Any
+from urllib import parse
+import uuid
+from wsgiref import simple_server
+
+import fixtures
+
+from ironic_reservations import errors
+from ironic_reservations import faults
+from ironic_reservations.client import versions
+
+STARTED = '2030-01-01T00:00:00+00:00'
+
+
+class _Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
+    daemon_threads = True
+
+
+class _Quiet(simple_server.WSGIRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        """Keep the output of the tests clean."""
+
+
+class FakeService(fixtures.Fixture):
+    """Ironic's API with reservations in it, as far as clients can tell.
+
+    :ivar requests: what came in, in order.
+    :ivar reservations: by UUID.
+    :ivar nodes: Ironic's, by UUID.
+    :ivar answers: errors to raise for the next requests about reservations.
+    :ivar locked: how many deploys to refuse with Ironic's own 409.
+    """
+
+    maximum = '1.4'
+    ironic_maximum = '1.115'
+    page = 1000
+    served = True
+    prefix = ''
+
+    def _setUp(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.reservations: dict[str, dict[str, Any]] = {}
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self.answers: list[errors.ReservationError] = []
+        self.locked = 0
+        server = simple_server.make_server(
+            '127.0.0.1', 0, self._application, _Server, _Quiet)
+        self.url = f'http://127.0.0.1:{server.server_port}{self.prefix}'
+        thread = threading.Thread(
+            target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+
+    def node(self, name: str) -> str:
+        """Enroll a node and give its UUID."""
+        ident = str(uuid.uuid4())
+        self.nodes[ident] = {
+            'uuid': ident, 'name': name, 'provision_state': 'available',
+            'target_provision_state': None, 'instance_uuid': None,
+            'last_error': None}
+        return ident
+
+    def sent(self, method: str, path: str = '') -> list[dict[str, Any]]:
+        """Give the requests with a method on paths that contain a string."""
+        return [r for r in self.requests
+                if r['method'] == method and path in r['path']]
+
+    def _application(self, environ: dict[str, Any], start: Any) -> Any:
+        size = int(environ.get('CONTENT_LENGTH') or 0)
+        raw = environ['wsgi.input'].read(size)
+        path = environ['PATH_INFO'].removeprefix(self.prefix)
+        request = {
+            'method': environ['REQUEST_METHOD'], 'path': path,
+            'query': dict(parse.parse_qsl(environ['QUERY_STRING'])),
+            'body': json.loads(raw) if raw else None,
+            'version': environ.get('HTTP_OPENSTACK_API_VERSION'),
+            'ironic_version':
+                environ.get('HTTP_X_OPENSTACK_IRONIC_API_VERSION'),
+            'proof': environ.get('HTTP_OPENSTACK_BAREMETAL_RESERVATION')}
+        self.requests.append(request)
+        headers = [('X-OpenStack-Ironic-API-Minimum-Version', '1.1'),
+                   ('X-OpenStack-Ironic-API-Maximum-Version',
+                    self.ironic_maximum)]
+        try:
+            status, body, more = self._answer(request)
+        except errors.ReservationError as error:
+            status, content = faults.render(error, 'req-fake')
+            body, more = json.loads(content), []
+            if status == 406:
+                headers = []
+        headers += more
+        headers.append((versions.MAXIMUM_HEADER,
+                        f'baremetal-reservation {self.maximum}'))
+        content = b'' if body is None else json.dumps(body).encode()
+        if content:
+            headers.append(('Content-Type', 'application/json'))
+        headers.append(('Content-Length', str(len(content))))
+        start(f'{status} Whatever', headers)
+        return [content]
+
+    def _answer(self, request: dict[str, Any]) -> tuple[int, Any, list]:
+        path = request['path'].rstrip('/')
+        asked = request['ironic_version']
+        if path in ('', '/v1'):
+            link = [{'href': f'{self.url}/v1/', 'rel': 'self'}]
+            about = {'id': 'v1', 'links': link, 'status': 'CURRENT',
+                     'min_version': '1.1', 'version': self.ironic_maximum}
+            return 200, {'id': 'v1', 'links': link, 'version': about,
+                         'default_version': about, 'versions': [about]}, []
+        if asked and _minor(asked) > _minor(self.ironic_maximum):
+            return 406, {'error_message': json.dumps(
+                {'code': 406, 'title': 'Not Acceptable',
+                 'description': f'Version {asked} was requested'})}, []
+        if match := re.fullmatch(r'/v1/nodes/([^/]+)(/states/provision)?',
+                                 path):
+            return self._node(request, *match.groups())
+        if not self.served or not path.startswith('/v1/reservations'):
+            return 404, {'error_message': json.dumps(
+                {'code': 404, 'title': 'Not Found',
+                 'description': 'The resource could not be found.'})}, []
+        version = re.search(r'baremetal-reservation (1\.\d+)',
+                            request['version'] or '')
+        if version and _minor(version[1]) > _minor(self.maximum):
+            raise errors.VersionNotAcceptable(
+                f'Version {version[1]} is not served.')
+        if self.answers:
+            raise self.answers.pop(0)
+        return self._reservation(
+            request, path.removeprefix('/v1/reservations').strip('/'))
+
+    def _node(self, request: dict[str, Any], ident: str,
+              provision: str | None) -> tuple[int, Any, list]:
+        node = next((n for n in self.nodes.values()
+                     if ident in (n['uuid'], n['name'])), None)
+        if node is None:
+            return 404, {'error_message': json.dumps(
+                {'faultcode': 'Client', 'debuginfo': None,
+                 'faultstring': f'Node {ident} could not be found.'})}, []
+        if not provision:
+            return 200, node, []
+        if self.locked:
+            self.locked -= 1
+            return 409, {'error_message': json.dumps(
+                {'faultcode': 'Client', 'debuginfo': None,
+                 'faultstring': f'Node {ident} is locked.'})}, []
+        if request['proof'] not in {
+                r['uuid'] for r in self.reservations.values()
+                if r['node_uuid'] == node['uuid']}:
+            raise errors.ProofRequired(f'Node {ident} is reserved.')
+        node['provision_state'] = 'active'
+        return 202, None, []
+
+    def _reservation(self, request: dict[str, Any],
+                     ident: str) -> tuple[int, Any, list]:
+        method = request['method']
+        if method == 'POST':
+            made = self._made(request['body'])
+            return 201, {'reservation': made}, [
+                ('Location', f'{self.url}/v1/reservations/{made["uuid"]}')]
+        if not ident:
+            return 200, self._listed(request['query']), []
+        ident = parse.unquote(ident)
+        if ident not in self.reservations:
+            raise errors.ReservationNotFound(
+                f'Reservation {ident} could not be found.')
+        held = self.reservations[ident]
+        if method == 'DELETE':
+            del self.reservations[ident]
+            return 204, None, []
+        if method == 'PATCH':
+            for step in request['body']:
+                held[step['path'].strip('/')] = step['value']
+        names = request['query'].get('fields')
+        return 200, {'reservation': {
+            key: value for key, value in held.items()
+            if not names or key in names.split(',')}}, []
+
+    def _made(self, body: dict[str, Any]) -> dict[str, Any]:
+        taken = {r['node_uuid']: r for r in self.reservations.values()}
+        for held in taken.values():
+            if held['instance_uuid'] == body['instance_uuid']:
+                return held
+        wanted = body.get('node_uuid') or list(self.nodes)
+        free = [n for n in wanted if n in self.nodes and n not in taken]
+        if not free:
+            raise refused(*wanted)
+        made = {'uuid': body.get('uuid') or str(uuid.uuid4()),
+                'node_uuid': free[0], 'instance_uuid': body['instance_uuid'],
+                'state': 'reserved', 'created_at': STARTED,
+                'updated_at': None, 'project_id': None, 'user_id': None,
+                'expires_at': body.get('expires_at', STARTED), 'links': []}
+        self.reservations[made['uuid']] = made
+        return made
+
+    def _listed(self, query: dict[str, str]) -> dict[str, Any]:
+        rows = sorted(
+            (r for r in self.reservations.values()
+             if query.get('node') in (None, r['node_uuid'])
+             and query.get('instance') in (None, r['instance_uuid'])),
+            key=lambda r: r[query.get('sort_key', 'uuid')],
+            reverse=query.get('sort_dir') == 'desc')
+        if 'marker' in query:
+            rows = rows[[r['uuid'] for r in rows].index(query['marker']) + 1:]
+        limit = min(int(query.get('limit', self.page)), self.page)
+        out: dict[str, Any] = {'reservations': rows[:limit]}
+        if len(rows) > limit:
+            more = parse.urlencode(
+                {**query, 'limit': limit, 'marker': rows[limit - 1]['uuid']})
+            out['next'] = f'{self.url}/v1/reservations?{more}'
+        return out
+
+
+def refused(*nodes: str) -> errors.NoNodeAvailable:
+    """Give the refusal that names a reason for each of some nodes."""
+    return errors.NoNodeAvailable(
+        'None of the nodes can be reserved.',
+        reasons=[{'node_uuid': node, 'code': 'maintenance',
+                  'detail': 'is in maintenance'} for node in nodes])
+
+
+def _minor(version: str) -> int:
+    return int(version.partition('.')[2])
+
+

@@ -1,0 +1,221 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The commands, each run as the shell would run it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import types
+import uuid
+
+from ironicclient import exc
+
+from ironic_reservations.client.osc import reservation
+from tests.unit.client import base
+from tests.unit.client import fake
+
+
+class CommandsTest(base.ClientTestCase):
+    """What is typed, what is sent, what is printed."""
+
+    def setUp(self) -> None:
+        """Enroll two nodes."""
+        super().setUp()
+        self.one = self.service.node('one')
+        self.two = self.service.node('two')
+
+    def run_command(self, command: type, *args: str) -> str:
+        """Run a command; give what it prints."""
+        out = io.StringIO()
+        app = types.SimpleNamespace(
+            stdout=out, client_manager=types.SimpleNamespace(
+                baremetal=self.ironic()))
+        with contextlib.redirect_stdout(out):
+            instance = command(app, None)
+            parser = instance.get_parser('baremetal reservation')
+            instance.run(parser.parse_args(args))
+        return out.getvalue()
+
+    def json_of(self, command: type, *args: str) -> object:
+        """Run a command with ``-f json``; give what that means."""
+        return json.loads(self.run_command(command, *args, '-f', 'json'))
+
+    def create(self, *args: str) -> dict:
+        """Make a reservation."""
+        return self.json_of(reservation.CreateReservation, *args)
+
+    def test_create_resolves_names(self):
+        """In the order given; a UUID is not asked for."""
+        shown = self.create('two', self.one, '--instance', base.INSTANCE,
+                            '--ttl', '90')
+        self.assertEqual(
+            {'node_uuid': [self.two, self.one], 'ttl': 90,
+             'instance_uuid': base.INSTANCE},
+            self.service.sent('POST')[0]['body'])
+        self.assertEqual(self.two, shown['node_uuid'])
+        self.assertEqual(1, len(self.service.sent('GET', '/v1/nodes')))
+
+    def test_create_shows_what_the_server_has(self):
+        """All fields but the links."""
+        shown = self.create('one')
+        held = dict(self.service.reservations[shown['uuid']])
+        del held['links']
+        self.assertEqual(held, shown)
+        uuid.UUID(shown['instance_uuid'])
+
+    def test_create_by_class_and_trait(self):
+        """No list of nodes is sent."""
+        self.create('--resource-class', 'gold', '--trait', 'A', '--trait',
+                    'B', '--instance', base.INSTANCE, '--uuid', base.UNKNOWN,
+                    '--expires-at', '2031-01-01T00:00:00Z')
+        self.assertEqual(
+            {'resource_class': 'gold', 'traits': ['A', 'B'],
+             'instance_uuid': base.INSTANCE, 'uuid': base.UNKNOWN,
+             'expires_at': '2031-01-01T00:00:00Z'},
+            self.service.sent('POST')[0]['body'])
+
+    def test_create_without_any_wish(self):
+        """The server is not bothered."""
+        self.assertRaises(exc.CommandError, self.create)
+        self.assertEqual([], self.service.requests)
+
+    def test_create_of_an_unknown_name(self):
+        """Nothing is reserved."""
+        self.assertRaises(exc.NotFound, self.create, 'one', 'three')
+        self.assertEqual({}, self.service.reservations)
+
+    def test_create_waits_for_the_same_instance(self):
+        """One made up per try would leave reservations behind."""
+        self.service.answers = [fake.refused(self.one)] * 2
+        self.create('one', '--wait', '30')
+        instances = {r['body']['instance_uuid']
+                     for r in self.service.sent('POST')}
+        self.assertEqual((3, 1), (len(self.service.sent('POST')),
+                                  len(instances)))
+
+    def test_create_tells_reasons(self):
+        """Each node's, on a line of its own."""
+        self.service.answers = [fake.refused(self.one, self.two)]
+        error = self.assertRaises(exc.Conflict, self.create, 'one', 'two')
+        self.assertEqual(
+            [f'  node {node}: is in maintenance [maintenance]'
+             for node in (self.one, self.two)], str(error).splitlines()[1:])
+
+    def test_list(self):
+        """Five columns; more with --long, others with --fields."""
+        held = self.create('one')
+        rows = self.json_of(reservation.ListReservations)
+        self.assertEqual([{name: held[name] for name in reservation.FIELDS}],
+                         rows)
+        rows = self.json_of(reservation.ListReservations, '--long')
+        self.assertEqual([held], rows)
+        rows = self.json_of(reservation.ListReservations,
+                            '--fields', 'state', 'uuid')
+        self.assertEqual([{'state': 'reserved', 'uuid': held['uuid']}], rows)
+        self.assertEqual('state,uuid',
+                         self.service.requests[-1]['query']['fields'])
+        plain = self.run_command(reservation.ListReservations,
+                                 '-f', 'value', '-c', 'uuid')
+        self.assertEqual(held['uuid'] + '\n', plain)
+
+    def test_list_filters(self):
+        """A node's name will do."""
+        self.create('one', '--instance', base.INSTANCE)
+        held = self.create('two', '--instance', base.OTHER_INSTANCE)
+        for args in (('--node', 'two'), ('--node', self.two),
+                     ('--instance', base.OTHER_INSTANCE)):
+            rows = self.json_of(reservation.ListReservations, *args)
+            self.assertEqual([held['uuid']], [row['uuid'] for row in rows])
+        self.json_of(reservation.ListReservations, '--project', 'p',
+                     '--limit', '5', '--marker', held['uuid'])
+        self.assertEqual(
+            {'project': 'p', 'limit': '5', 'marker': held['uuid']},
+            self.service.requests[-1]['query'])
+        self.assertRaises(exc.CommandError, self.run_command,
+                          reservation.ListReservations, '--limit', '-1')
+
+    def test_list_sorts(self):
+        """By the first key on the server, by the others here."""
+        for name in ('one', 'two'):
+            self.create(name)
+        uuids = sorted(self.service.reservations)
+        rows = self.json_of(reservation.ListReservations,
+                            '--sort', 'uuid:desc')
+        self.assertEqual(uuids[::-1], [row['uuid'] for row in rows])
+        self.assertEqual({'sort_key': 'uuid', 'sort_dir': 'desc'},
+                         self.service.requests[-1]['query'])
+        rows = self.json_of(
+            reservation.ListReservations, '--sort', 'state,uuid:desc',
+            '--fields', 'uuid')
+        self.assertEqual(uuids[::-1], [row['uuid'] for row in rows])
+
+    def test_show(self):
+        """Whole, or in part."""
+        held = self.create('one')
+        self.assertEqual(held, self.json_of(
+            reservation.ShowReservation, held['uuid']))
+        self.assertEqual({'state': 'reserved'}, self.json_of(
+            reservation.ShowReservation, held['uuid'], '--fields', 'state'))
+
+    def test_renew(self):
+        """One of the two times is needed."""
+        held = self.create('one')
+        when = '2031-01-01T00:00:00+00:00'
+        shown = self.json_of(reservation.RenewReservation, held['uuid'],
+                             '--expires-at', when)
+        self.assertEqual(when, shown['expires_at'])
+        self.json_of(reservation.RenewReservation, held['uuid'],
+                     '--ttl', '60')
+        self.assertEqual([{'op': 'replace', 'path': '/ttl', 'value': 60}],
+                         self.service.sent('PATCH')[-1]['body'])
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertRaises(SystemExit, self.run_command,
+                              reservation.RenewReservation, held['uuid'])
+
+    def test_delete_goes_on_after_a_failure(self):
+        """And tells of it at the end."""
+        held = self.create('one')
+        error = self.assertRaises(
+            exc.ClientException, self.run_command,
+            reservation.DeleteReservation, base.UNKNOWN, held['uuid'])
+        self.assertIn(base.UNKNOWN, str(error))
+        self.assertIn('reservation.not_found', str(error))
+        self.assertEqual({}, self.service.reservations)
+
+    def test_delete_says_so(self):
+        """In the words of the other commands."""
+        held = self.create('one')
+        self.assertEqual(
+            f'Deleted reservation {held["uuid"]}\n',
+            self.run_command(reservation.DeleteReservation, held['uuid']))
+
+    def test_deploy(self):
+        """The node is active; a program can read what is printed."""
+        held = self.create('one', '--instance', base.INSTANCE)
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told):
+            shown = self.json_of(
+                reservation.DeployReservation, held['uuid'], '--wait', '10',
+                '--config-drive', '{"meta_data": {"a": 1}}',
+                '--deploy-steps', '[{"step": "x"}]')
+        self.assertEqual(self.one, shown['node_uuid'])
+        self.assertEqual('active', shown['provision_state'])
+        self.assertIn('Waiting', told.getvalue())
+        put, = self.service.sent('PUT')
+        self.assertEqual(
+            (held['uuid'], {'meta_data': {'a': 1}}, [{'step': 'x'}]),
+            (put['proof'], put['body']['configdrive'],
+             put['body']['deploy_steps']))

@@ -1,0 +1,352 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Reservations through python-ironicclient's session."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from unittest import mock
+
+from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
+
+from ironic_reservations import errors as service_errors
+from ironic_reservations.client import errors
+from ironic_reservations.client import reservation
+from ironic_reservations.client import session
+from tests.unit.client import base
+from tests.unit.client import fake
+
+
+class ManagerTest(base.ClientTestCase):
+    """Each call says what the API wants to hear."""
+
+    def setUp(self) -> None:
+        """Enroll two nodes."""
+        super().setUp()
+        self.one = self.service.node('one')
+        self.two = self.service.node('two')
+        self.manager = reservation.ReservationManager(self.ironic())
+
+    def test_create_gives_the_reservation_without_its_envelope(self):
+        """The answer's fields are attributes."""
+        made = self.manager.create(base.INSTANCE, [self.one, self.two])
+        self.assertEqual(self.one, made.node_uuid)
+        self.assertEqual(self.service.reservations[made.uuid], made.to_dict())
+
+    def test_create_sends_only_what_was_given(self):
+        """A server of version 1.0 would refuse keys that it does not know."""
+        self.manager.create(base.INSTANCE, self.one)
+        self.assertEqual(
+            {'instance_uuid': base.INSTANCE, 'node_uuid': [self.one]},
+            self.service.sent('POST')[0]['body'])
+
+    def test_create_sends_everything_that_was_given(self):
+        """Times may be datetimes, traits any iterable."""
+        when = datetime.datetime(2030, 5, 1, tzinfo=datetime.UTC)
+        self.manager.create(
+            base.INSTANCE, uuid=base.UNKNOWN, expires_at=when,
+            resource_class='gold', traits=('CUSTOM_A',))
+        self.assertEqual(
+            {'instance_uuid': base.INSTANCE, 'uuid': base.UNKNOWN,
+             'expires_at': '2030-05-01T00:00:00+00:00',
+             'resource_class': 'gold', 'traits': ['CUSTOM_A']},
+            self.service.sent('POST')[0]['body'])
+
+    def test_our_version_goes_beside_ironics(self):
+        """Both are asked for, each in a header of its own."""
+        self.manager.list()
+        request = self.service.requests[-1]
+        self.assertEqual('baremetal-reservation 1.4', request['version'])
+        self.assertEqual('1.95', request['ironic_version'])
+
+    def test_get_gives_the_fields_asked_for(self):
+        """One reservation, a part of it."""
+        made = self.manager.create(base.INSTANCE, self.one)
+        found = self.manager.get(made.uuid, fields=['uuid', 'state'])
+        self.assertEqual({'uuid': made.uuid, 'state': 'reserved'},
+                         found.to_dict())
+
+    def test_get_of_an_unknown_one_is_the_not_found_of_ironicclient(self):
+        """Code that catches ironicclient's exceptions goes on working."""
+        error = self.assertRaises(exc.NotFound, self.manager.get,
+                                  base.UNKNOWN)
+        self.assertEqual('reservation.not_found', error.code)
+
+    def test_an_identifier_cannot_lead_to_another_path(self):
+        """It is quoted."""
+        self.assertRaises(exc.NotFound, self.manager.delete, '../nodes/x?a=b')
+        self.assertEqual([], self.service.sent('DELETE', '/v1/nodes'))
+
+    def test_list_takes_filters(self):
+        """Those of the API."""
+        self.manager.create(base.INSTANCE, self.one)
+        made = self.manager.create(base.OTHER_INSTANCE, self.two)
+        self.assertEqual([made], self.manager.list(node=self.two))
+        self.assertEqual([made],
+                         self.manager.list(instance=base.OTHER_INSTANCE))
+        self.manager.list(project='a&b', limit=7, marker=made.uuid,
+                          sort_key='uuid', sort_dir='desc',
+                          fields=['uuid', 'state'])
+        self.assertEqual(
+            {'project': 'a&b', 'limit': '7', 'marker': made.uuid,
+             'sort_key': 'uuid', 'sort_dir': 'desc', 'fields': 'uuid,state'},
+            self.service.requests[-1]['query'])
+
+    def test_list_follows_the_pages_for_no_limit(self):
+        """0 is all, None is one page, as in the rest of ironicclient."""
+        self._fill(5)
+        self.service.page = 2
+        self.assertEqual(5, len(self.manager.list(limit=0)))
+        self.assertEqual(3, len(self.manager.list(limit=3)))
+        self.assertEqual(2, len(self.manager.list()))
+
+    def _fill(self, count):
+        for number in range(count):
+            self.manager.create(
+                f'5d2b2d0e-3f43-4f0e-9d6b-{number:012}',
+                self.service.node(f'more-{number}'))
+
+    def test_renew_takes_either_time(self):
+        """A JSON patch of one step."""
+        made = self.manager.create(base.INSTANCE, self.one)
+        self.manager.renew(made.uuid, ttl=60)
+        self.assertEqual([{'op': 'replace', 'path': '/ttl', 'value': 60}],
+                         self.service.sent('PATCH')[0]['body'])
+        when = '2031-01-01T00:00:00+00:00'
+        renewed = self.manager.renew(made.uuid, expires_at=when)
+        self.assertEqual(when, renewed.expires_at)
+        self.assertRaises(ValueError, self.manager.renew, made.uuid)
+        self.assertRaises(ValueError, self.manager.renew, made.uuid, 60, when)
+        self.assertEqual(2, len(self.service.sent('PATCH')))
+
+    def test_delete_gives_the_node_back(self):
+        """Nothing is left on the server."""
+        made = self.manager.create(base.INSTANCE, self.one)
+        self.assertIsNone(self.manager.delete(made.uuid))
+        self.assertEqual({}, self.service.reservations)
+
+
+class RefusalTest(base.ClientTestCase):
+    """A refusal is told in full, and at once."""
+
+    def setUp(self) -> None:
+        """Use a client that would wait if it tried again."""
+        super().setUp()
+        self.node = self.service.node('one')
+        self.manager = reservation.ReservationManager(
+            self.ironic(retry_interval=30))
+
+    def test_a_conflict_is_raised_at_once_with_its_reasons(self):
+        """ironicclient would have tried six times."""
+        self.service.answers = [fake.refused(self.node)]
+        started = time.monotonic()
+        error = self.assertRaises(exc.Conflict, self.manager.create,
+                                  base.INSTANCE, [self.node])
+        self.assertLess(time.monotonic() - started, 5)
+        self.assertEqual(1, len(self.service.sent('POST')))
+        self.assertIsInstance(error, errors.Conflict)
+        self.assertEqual('reservation.no_node_available', error.code)
+        self.assertEqual('maintenance', error.reasons[0]['code'])
+        self.assertEqual(
+            'None of the nodes can be reserved. '
+            '[reservation.no_node_available] (HTTP 409) '
+            '(Request-ID: req-fake)\n'
+            f'  node {self.node}: is in maintenance [maintenance]',
+            str(error))
+
+    def test_causes_that_are_counted_are_told_too(self):
+        """A pick by class counts instead of naming each node."""
+        self.service.answers = [service_errors.NoNodeAvailable(
+            'No node.', reasons=[{'code': 'reserved', 'nodes': 12}])]
+        error = self.assertRaises(exc.Conflict, self.manager.create,
+                                  base.INSTANCE, resource_class='gold')
+        self.assertIn('\n  12 node(s) [reserved]', str(error))
+
+    def test_contention_is_tried_again(self):
+        """It passes by itself; so does an answer of a proxy."""
+        self.manager = reservation.ReservationManager(
+            self.ironic(retry_interval=0))
+        self.service.answers = [service_errors.Contention('Try again.')] * 2
+        self.manager.create(base.INSTANCE, [self.node])
+        self.assertEqual(3, len(self.service.sent('POST')))
+
+    def test_retries_end(self):
+        """With what the server said last."""
+        self.manager = reservation.ReservationManager(
+            self.ironic(retry_interval=0, max_retries=2))
+        self.service.answers = [service_errors.Contention('Try again.')] * 9
+        error = self.assertRaises(exc.ServiceUnavailable,
+                                  self.manager.create, base.INSTANCE)
+        self.assertEqual('reservation.contention', error.code)
+        self.assertEqual(3, len(self.service.sent('POST')))
+
+    def test_a_service_without_reservations_is_named(self):
+        """A bare 404 would not say what to do."""
+        self.service.served = False
+        error = self.assertRaises(errors.NotServed, self.manager.list)
+        self.assertIn(self.service.url, str(error))
+        self.assertIn('middleware', str(error))
+
+
+class WaitTest(base.ClientTestCase):
+    """Waiting for a node goes on only while that can help."""
+
+    def setUp(self) -> None:
+        """Enroll a node."""
+        super().setUp()
+        self.node = self.service.node('one')
+        self.manager = reservation.ReservationManager(self.ironic())
+
+    def test_a_node_that_becomes_free_is_taken(self):
+        """After two refusals."""
+        self.service.answers = [fake.refused(self.node)] * 2
+        made = self.manager.create(base.INSTANCE, [self.node], wait=30)
+        self.assertEqual(self.node, made.node_uuid)
+        self.assertEqual(3, len(self.service.sent('POST')))
+
+    def test_the_last_refusal_tells_why_it_was_in_vain(self):
+        """Not only that the time is up."""
+        self.manager.create(base.OTHER_INSTANCE, [self.node])
+        error = self.assertRaises(
+            errors.Conflict, self.manager.create, base.INSTANCE,
+            [self.node], wait=0.2)
+        self.assertIn(f'node {self.node}', str(error))
+        self.assertGreater(len(self.service.sent('POST')), 2)
+
+    def test_other_refusals_end_it(self):
+        """A uuid in use does not become free by waiting."""
+        self.service.answers = [service_errors.UuidInUse('In use.')]
+        self.assertRaises(exc.Conflict, self.manager.create, base.INSTANCE,
+                          [self.node], wait=30)
+        self.assertEqual(1, len(self.service.sent('POST')))
+
+
+class VersionTest(base.ClientTestCase):
+    """Both versions are agreed on, each by its own rules."""
+
+    def test_an_older_service_is_asked_for_its_newest_version(self):
+        """And from then on at once."""
+        self.service.maximum = '1.2'
+        manager = reservation.ReservationManager(self.ironic())
+        manager.list()
+        manager.list()
+        self.assertEqual(
+            [f'baremetal-reservation {version}'
+             for version in ('1.4', '1.2', '1.2')],
+            [request['version'] for request in self.service.requests])
+
+    def test_a_version_that_is_insisted_on_is_not_lowered(self):
+        """The refusal is told."""
+        self.service.maximum = '1.2'
+        manager = reservation.ReservationManager(self.ironic(), version='1.3')
+        error = self.assertRaises(exc.NotAcceptable, manager.list)
+        self.assertEqual('request.version_not_acceptable', error.code)
+        self.assertEqual(1, len(self.service.requests))
+
+    def test_ironics_own_version_is_negotiated_as_ever(self):
+        """An older Ironic refuses 1.95; the next request asks for 1.80."""
+        self.service.ironic_maximum = '1.80'
+        # NOTE: the state that the commands start with.
+        client = self.ironic()
+        client.http_client.api_version_select_state = 'default'
+        manager = reservation.ReservationManager(client)
+        manager.list()
+        request = self.service.requests[-1]
+        self.assertEqual('1.80', request['ironic_version'])
+        self.assertEqual('baremetal-reservation 1.4', request['version'])
+
+    def test_versions_of_other_services_stay_in_the_header(self):
+        """One that the user set, and not twice ours."""
+        client = self.ironic(additional_headers={
+            'openstack-api-version':
+                'baremetal 1.80, baremetal-reservation 1.1'})
+        reservation.ReservationManager(client).list()
+        self.assertEqual('baremetal 1.80, baremetal-reservation 1.4',
+                         self.service.requests[-1]['version'])
+
+    def test_the_ironic_client_is_left_as_it_was(self):
+        """Its own requests carry nothing of ours."""
+        client = self.ironic()
+        node = self.service.node('one')
+        manager = reservation.ReservationManager(client)
+        held = manager.create(base.INSTANCE, [node])
+        manager.deploy(held.uuid)
+        client.node.get(node)
+        self.assertIsNone(self.service.requests[-1]['version'])
+        self.assertIsNone(self.service.requests[-1]['proof'])
+
+
+class DeployTest(base.ClientTestCase):
+    """The proof goes with the deploy, and with nothing else."""
+
+    def setUp(self) -> None:
+        """Reserve a node."""
+        super().setUp()
+        self.node = self.service.node('one')
+        self.manager = reservation.ReservationManager(self.ironic())
+        self.held = self.manager.create(base.INSTANCE, [self.node])
+
+    def test_the_proof_is_shown(self):
+        """The node becomes active, and the caller waits for it."""
+        self.manager.deploy(self.held.uuid, configdrive={'meta_data': {}},
+                            deploysteps=[{'step': 'x'}], wait=10)
+        shown = [r for r in self.service.requests if r['proof']]
+        self.assertEqual(self.service.sent('PUT'), shown)
+        self.assertEqual(self.held.uuid, shown[0]['proof'])
+        self.assertEqual(
+            {'target': 'active', 'configdrive': {'meta_data': {}},
+             'deploy_steps': [{'step': 'x'}]}, shown[0]['body'])
+        self.assertEqual('active',
+                         self.service.nodes[self.node]['provision_state'])
+
+    def test_a_locked_node_is_tried_again(self):
+        """Ironic's own 409 passes, as for ``baremetal node deploy``."""
+        self.service.locked = 2
+        self.manager.deploy(self.held.uuid)
+        self.assertEqual(3, len(self.service.sent('PUT')))
+
+    def test_a_refused_proof_is_told(self):
+        """With the code of the guard."""
+        nodes = reservation.with_proof(self.ironic(), base.UNKNOWN)
+        error = self.assertRaises(
+            exc.Forbidden, nodes.set_provision_state, self.node, 'active')
+        self.assertEqual('reservation.proof_required', error.code)
+        self.assertEqual(1, len(self.service.sent('PUT')))
+
+
+class EndpointTest(base.ClientTestCase):
+    """Reservations may be served elsewhere than Ironic, and under a path."""
+
+    def test_another_endpoint_is_used(self):
+        """Pages included; the Ironic client keeps its own."""
+        elsewhere = fake.FakeService()
+        elsewhere.prefix = '/reservation'
+        self.useFixture(elsewhere)
+        elsewhere.page = 1
+        manager = reservation.ReservationManager(
+            self.ironic(), endpoint=f'{elsewhere.url}/v1/')
+        for instance in (base.INSTANCE, base.OTHER_INSTANCE):
+            manager.create(instance, elsewhere.node(instance))
+        self.assertEqual(2, len(manager.list(limit=0)))
+        self.assertEqual([], self.service.requests)
+
+    def test_a_lost_connection_is_tried_again(self):
+        """As often as ironicclient would."""
+        manager = reservation.ReservationManager(
+            self.ironic(max_retries=2), endpoint='http://127.0.0.1:1')
+        with mock.patch.object(session.time, 'sleep') as sleep:
+            self.assertRaises(ksa_exceptions.ConnectFailure, manager.list)
+        self.assertEqual(2, sleep.call_count)

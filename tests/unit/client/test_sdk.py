@@ -1,0 +1,148 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Reservations through openstacksdk."""
+
+from __future__ import annotations
+
+import time
+
+from openstack import exceptions
+
+from ironic_reservations import errors as service_errors
+from ironic_reservations.client import sdk
+from ironic_reservations.client.sdk import errors
+from tests.unit.client import base
+from tests.unit.client import fake
+
+
+class SdkTest(base.ClientTestCase):
+    """The same calls, in the words of openstacksdk."""
+
+    def setUp(self) -> None:
+        """Enroll two nodes."""
+        super().setUp()
+        self.one = self.service.node('one')
+        self.two = self.service.node('two')
+        self.conn = self.connection()
+
+    def test_reserve(self):
+        """The answer is a resource; the request names all nodes."""
+        made = sdk.reserve(self.conn, [self.one, self.two], base.INSTANCE,
+                           ttl=60)
+        self.assertEqual(self.one, made.node_id)
+        self.assertEqual(base.INSTANCE, made.instance_id)
+        self.assertEqual('reserved', made.state)
+        self.assertEqual([made.id], list(self.service.reservations))
+        self.assertEqual(
+            {'instance_uuid': base.INSTANCE, 'ttl': 60,
+             'node_uuid': [self.one, self.two]},
+            self.service.sent('POST')[0]['body'])
+
+    def test_reserve_takes_nodes_as_openstacksdk_gives_them(self):
+        """And makes an instance up where none is named."""
+        node = self.conn.baremetal.get_node(self.two)
+        made = sdk.reserve(self.conn, [node])
+        self.assertEqual(self.two, made.node_id)
+        self.assertEqual(36, len(made.instance_id))
+
+    def test_list_get_renew_release(self):
+        """Each does on the server what it says."""
+        self.service.page = 1
+        held = [sdk.reserve(self.conn, [self.one], base.INSTANCE),
+                sdk.reserve(self.conn, [self.two], base.OTHER_INSTANCE)]
+        self.assertEqual(
+            {r.id for r in held},
+            {r.id for r in sdk.reservations(self.conn)})
+        self.assertEqual(
+            [held[1].id],
+            [r.id for r in sdk.reservations(self.conn, node=self.two)])
+        self.assertEqual(self.one, sdk.get(self.conn, held[0]).node_id)
+        when = '2031-01-01T00:00:00+00:00'
+        renewed = sdk.renew(self.conn, held[0].id, expires_at=when)
+        self.assertEqual(when, renewed.expires_at)
+        sdk.release(self.conn, held[0])
+        self.assertEqual([held[1].id], list(self.service.reservations))
+        self.assertRaises(exceptions.NotFoundException, sdk.release,
+                          self.conn, held[0])
+
+    def test_every_request_asks_for_our_version(self):
+        """A microversion of Ironic's that is configured is not in the way."""
+        conn = self.connection(baremetal_default_microversion='1.80')
+        made = sdk.reserve(conn, [self.one])
+        sdk.renew(conn, made, ttl=60)
+        sdk.reservations(conn)
+        sdk.get(conn, made)
+        sdk.release(conn, made)
+        self.assertEqual(
+            {'baremetal-reservation 1.4'},
+            {r['version'] for r in self.service.requests
+             if r['path'].startswith('/v1/reservations')})
+
+    def test_an_older_service_is_asked_for_its_newest_version(self):
+        """Without the caller's doing."""
+        self.service.maximum = '1.1'
+        sdk.reserve(self.conn, [self.one])
+        self.assertEqual('baremetal-reservation 1.1',
+                         self.service.sent('POST')[-1]['version'])
+
+    def test_a_conflict_comes_at_once_with_its_reasons(self):
+        """openstacksdk would have asked again for a quarter of a minute."""
+        self.service.answers = [fake.refused(self.one)]
+        started = time.monotonic()
+        error = self.assertRaises(exceptions.ConflictException, sdk.reserve,
+                                  self.conn, [self.one])
+        self.assertLess(time.monotonic() - started, 5)
+        self.assertEqual(1, len(self.service.sent('POST')))
+        self.assertIsInstance(error, errors.Conflict)
+        self.assertEqual('reservation.no_node_available', error.code)
+        self.assertEqual(self.one, error.reasons[0]['node_uuid'])
+        self.assertIn(f'node {self.one}: is in maintenance [maintenance]',
+                      str(error))
+
+    def test_waiting(self):
+        """Until a node is free."""
+        self.service.answers = [fake.refused(self.one)] * 2
+        made = sdk.reserve(self.conn, [self.one], wait=30)
+        self.assertEqual(self.one, made.node_id)
+
+    def test_other_errors_keep_their_kind(self):
+        """400 and 503, with their codes."""
+        self.service.answers = [service_errors.InvalidValue('Too long.'),
+                                service_errors.DatabaseUnavailable('Down.')]
+        error = self.assertRaises(exceptions.BadRequestException,
+                                  sdk.reserve, self.conn, [self.one])
+        self.assertEqual('request.invalid_value', error.code)
+        error = self.assertRaises(exceptions.HttpException,
+                                  sdk.reserve, self.conn, [self.one])
+        self.assertEqual('service.database_unavailable', error.code)
+
+    def test_deploy_shows_the_proof_and_nothing_after_it_does(self):
+        """The connection is left as it was."""
+        made = sdk.reserve(self.conn, [self.one])
+        node = sdk.deploy(self.conn, made.id, config_drive={'meta_data': {}},
+                          wait=True, timeout=10)
+        self.assertEqual('active', node.provision_state)
+        put, = self.service.sent('PUT')
+        self.assertEqual(made.id, put['proof'])
+        self.assertEqual({'meta_data': {}}, put['body']['configdrive'])
+        self.conn.baremetal.get_node(self.one)
+        self.assertIsNone(self.service.requests[-1]['proof'])
+
+    def test_deploy_of_a_reservation_that_is_gone(self):
+        """The guard's code is in the error."""
+        made = sdk.reserve(self.conn, [self.one])
+        self.service.reservations.clear()
+        error = self.assertRaises(exceptions.ForbiddenException, sdk.deploy,
+                                  self.conn, made)
+        self.assertEqual('reservation.proof_required', error.code)
