@@ -29,7 +29,9 @@ class State(enum.StrEnum):
 
     #: Promised; ends by itself at ``expires_at``.
     RESERVED = 'reserved'
-    #: Shown at a deploy that Ironic accepted; ends when the node is freed.
+    #: Shown as a proof; what Ironic makes of that request is not known yet.
+    STARTING = 'starting'
+    #: Ironic accepted the request; ends when the node is freed.
     IN_USE = 'in_use'
 
 
@@ -62,7 +64,8 @@ class Reservation:
     """One node promised to one instance.
 
     :ivar uuid: also the proof that a deploy shows.
-    :ivar expires_at: void from this instant on, unless it is in use.
+    :ivar expires_at: void from this instant on, unless it has been shown as a
+        proof by then.
     """
 
     uuid: str
@@ -78,7 +81,7 @@ class Reservation:
 
     def live(self, now: datetime.datetime) -> bool:
         """Tell whether the promise binds at an instant."""
-        return self.state is State.IN_USE or self.expires_at > now
+        return self.state is not State.RESERVED or self.expires_at > now
 
 
 @dataclasses.dataclass(frozen=True)

@@ -125,7 +125,7 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
     if occupancy is not None and occupancy.reservation is not None:
         held = occupancy.reservation
         if held.live(now):
-            if held.state is facts.State.IN_USE:
+            if held.state is not facts.State.RESERVED:
                 return reasons.Reason(uuid, reasons.RESERVED,
                                       'is reserved and in use')
             return reasons.Reason(

@@ -1,0 +1,210 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What we ask of Ironic: a node, the nodes, those that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import datetime
+from typing import Any
+from typing import Protocol
+from urllib import parse
+
+from keystoneauth1 import exceptions as ksa_exc
+from keystoneauth1 import loading
+from keystoneauth1 import session as ksa_session
+from oslo_config import cfg
+from oslo_utils import strutils
+from oslo_utils import timeutils
+
+from ironic_reservations.clouds import in_process
+from ironic_reservations import errors
+from ironic_reservations.planner import facts
+
+#: Few nodes change between two polls.
+_CHANGED_PAGE = 50
+_FIELDS = ('uuid,name,provision_state,instance_uuid,maintenance,retired,'
+           'resource_class,traits,owner,lessee,extra')
+#: The key of a node's ``extra`` by which an operator closes it.
+RESERVABLE = 'reservable'
+VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
+_HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
+
+
+#: When the nodes that never changed were changed.
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+class Transport(Protocol):
+    """Something that sends a GET."""
+
+    def get(self, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
+        """Give (status, decoded JSON)."""
+
+
+class _Http:
+    """Ironic at its endpoint, as the service user of [ironic]."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        auth = loading.load_auth_from_conf_options(conf, 'ironic')
+        session: ksa_session.Session = (
+            loading.load_session_from_conf_options(conf, 'ironic', auth=auth))
+        self._adapter = loading.load_adapter_from_conf_options(
+            conf, 'ironic', session=session, auth=auth)
+
+    def get(self, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
+        try:
+            answer = self._adapter.get(path, headers=dict(headers),
+                                       raise_exc=False)
+        except ksa_exc.ClientException as exc:
+            raise errors.IronicUnavailable(
+                f'Ironic cannot be asked ({type(exc).__name__}), so nothing '
+                'was promised. Try again later; if it lasts, the operator '
+                'should look at [ironic] in ironic-reservations.conf.'
+            ) from exc
+        try:
+            return answer.status_code, answer.json()
+        except ValueError:
+            return answer.status_code, None
+
+
+class Ironic:
+    """Reads nodes from Ironic.
+
+    :param transport: how requests get there.
+    :param headers: sent with each one: whose eyes we look through.
+    """
+
+    def __init__(self, transport: Transport,
+                 headers: Mapping[str, str] | None = None) -> None:
+        self._transport = transport
+        self._headers = {**_HEADERS, **(headers or {})}
+
+    @classmethod
+    def over_http(cls, conf: cfg.ConfigOpts) -> Ironic:
+        """Give a client for the endpoint that [ironic] describes."""
+        return cls(_Http(conf))
+
+    @classmethod
+    def in_process(cls, transport: in_process.InProcess,
+                   headers: Mapping[str, str] | None = None) -> Ironic:
+        """Give a client for the Ironic whose API runs in this process.
+
+        :param headers: credentials, such as those of a caller.
+        """
+        return cls(transport, headers)
+
+    def _get(self, path: str) -> tuple[int, Any]:
+        status, body = self._transport.get(path, self._headers)
+        if status in (200, 400, 404):
+            return status, body
+        raise errors.IronicUnavailable(
+            f'Ironic answered {status} when it was asked for nodes, so '
+            'nothing was promised. '
+            + ('Its credentials for this service are not right: the operator '
+               'should look at [ironic] in ironic-reservations.conf.'
+               if status in (401, 403) else 'Try again later.'))
+
+    def node(self, ident: str) -> facts.Node | None:
+        """Read one node.
+
+        :param ident: its uuid or its name.
+        :returns: ``None`` where Ironic shows no such node.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
+                                 f'?fields={_FIELDS}')
+        return _node(body) if status == 200 else None
+
+    def nodes(self, **filters: str) -> Iterator[facts.Node]:
+        """Read nodes, page by page.
+
+        :param filters: query parameters of Ironic's list.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        return (_node(body) for body in self._list(filters))
+
+    def everything(self) -> tuple[list[facts.Node], datetime.datetime]:
+        """Read all nodes.
+
+        :returns: the nodes, and the instant of the latest change to one.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        nodes, latest = [], EPOCH
+        for body in self._list({}):
+            latest = max(latest, _changed_at(body))
+            nodes.append(_node(body))
+        return nodes, latest
+
+    def changed_since(self, since: datetime.datetime
+                      ) -> tuple[list[facts.Node], datetime.datetime]:
+        """Read the nodes that were changed lately, the latest first.
+
+        :param since: by Ironic's clock; changes of that instant are read
+            again, since more may have followed in the same one.
+        :returns: the nodes, and the instant of the latest change.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        changed, latest = [], since
+        for body in self._list({'sort_key': 'updated_at', 'sort_dir': 'desc',
+                                'limit': str(_CHANGED_PAGE)}):
+            at = _changed_at(body)
+            if at == EPOCH:
+                # Never changed; where they sort depends on the database.
+                continue
+            if at < since:
+                break
+            latest = max(latest, at)
+            changed.append(_node(body))
+        return changed, latest
+
+    def _list(self, filters: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+        marker: str | None = None
+        while True:
+            query = {**filters, 'fields': _FIELDS + ',updated_at'}
+            if marker is not None:
+                query['marker'] = marker
+            status, body = self._get('/v1/nodes?' + parse.urlencode(query))
+            if status != 200:
+                # NOTE: also where the node that the last page ended with is
+                # gone by now: half a list must not pass for a whole one.
+                raise errors.IronicUnavailable(
+                    f'Ironic answered {status} to a list of nodes.')
+            yield from body['nodes']
+            if 'next' not in body or not body['nodes']:
+                return
+            marker = body['nodes'][-1]['uuid']
+
+
+def _changed_at(body: Mapping[str, Any]) -> datetime.datetime:
+    if body.get('updated_at') is None:
+        return EPOCH
+    return timeutils.parse_isotime(body['updated_at'])
+
+
+def _node(body: Mapping[str, Any]) -> facts.Node:
+    extra = body.get('extra') or {}
+    return facts.Node(
+        uuid=body['uuid'], name=body.get('name'),
+        resource_class=body.get('resource_class'),
+        traits=frozenset(body.get('traits') or ()),
+        provision_state=body.get('provision_state'),
+        instance_uuid=body.get('instance_uuid'),
+        maintenance=bool(body.get('maintenance')),
+        retired=bool(body.get('retired')),
+        # NOTE: "baremetal node set --extra reservable=false" writes the
+        # string.
+        reservable=strutils.bool_from_string(extra.get(RESERVABLE, True),
+                                             default=True),
+        owner=body.get('owner'), lessee=body.get('lessee'))

@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""ironic-reservations-dbsync: the tables, from release to release."""
+
+from __future__ import annotations
+
+import sys
+
+from oslo_config import cfg
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations.db import connection
+from ironic_reservations.db import migrate
+from ironic_reservations import errors
+
+
+def _add_commands(subparsers: object) -> None:
+    add = subparsers.add_parser  # type: ignore[attr-defined]
+    add('create_schema', help='Make all tables in an empty database.')
+    upgrade = add('upgrade', help='Bring the database to the schema of this '
+                                  'release.')
+    upgrade.add_argument('--revision', default='head',
+                         help='The revision to stop at.')
+    add('version', help='Print the revision of the database.')
+    downgrade = add('downgrade', help='Bring the database back to an older '
+                                      'revision. Refused while that would '
+                                      'delete rows.')
+    downgrade.add_argument('revision', help='The revision to go back to; '
+                                            '"base" removes all tables.')
+    downgrade.add_argument('--accept-data-loss', action='store_true',
+                           help='Go back even if reservations are lost.')
+
+
+def _run(conf: cfg.ConfigOpts) -> int:
+    database = connection.Database(conf)
+    command = conf.command
+    if command.name == 'create_schema':
+        migrate.create_schema(database)
+    elif command.name == 'upgrade':
+        migrate.upgrade(database, command.revision)
+    elif command.name == 'downgrade':
+        migrate.downgrade(database, command.revision,
+                          command.accept_data_loss)
+    print(migrate.version(database) or 'empty')
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; the exit status tells whether it worked."""
+    command = cfg.SubCommandOpt('command', title='commands', required=True,
+                                handler=_add_commands)
+    try:
+        conf = project_conf.load(sys.argv[1:] if argv is None else argv,
+                                 prog='ironic-reservations-dbsync',
+                                 cli_opts=[command])
+        return _run(conf)
+    except (ValueError, migrate.WouldLoseRows, migrate.UnknownRevision,
+            errors.ReservationError, cfg.Error) as exc:
+        print(f'ironic-reservations-dbsync: {exc}', file=sys.stderr)
+        return 1

@@ -1,0 +1,43 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""ironic-reservations-reconciler: the passes, in a process of their own."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from oslo_config import cfg
+from oslo_log import log
+
+from ironic_reservations.clouds import ironic
+from ironic_reservations import conf as project_conf
+from ironic_reservations import engine
+from ironic_reservations.reconciler import loop
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Make passes until SIGTERM; any number of these may run."""
+    try:
+        conf = project_conf.load(
+            sys.argv[1:] if argv is None else argv,
+            prog='ironic-reservations-reconciler', with_logging=True)
+    except cfg.Error as exc:
+        print(f'ironic-reservations-reconciler: {exc}', file=sys.stderr)
+        return 1
+    log.setup(conf, project_conf.PROJECT)
+    running = loop.Loop(engine.build(conf, ironic.Ironic.over_http(conf)))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: running.stop())
+    running.run()
+    return 0

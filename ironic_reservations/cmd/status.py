@@ -1,0 +1,78 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""ironic-reservations-status: is it safe to upgrade?"""
+
+from __future__ import annotations
+
+import sys
+
+from oslo_config import cfg
+from oslo_upgradecheck import upgradecheck
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations.db import connection
+from ironic_reservations.db import migrate
+from ironic_reservations import errors
+
+
+class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
+    """What to look at before a new release is started.
+
+    :param conf: the configuration of the project.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+
+    def _schema(self) -> upgradecheck.Result:
+        database = connection.Database(self._conf)
+        try:
+            have, want = migrate.version(database), migrate.head(database)
+        except errors.DatabaseUnavailable as exc:
+            return upgradecheck.Result(upgradecheck.Code.FAILURE, str(exc))
+        if have == want:
+            return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+        return upgradecheck.Result(
+            upgradecheck.Code.FAILURE,
+            f'The database is at {have or "no revision"}, this release '
+            f'needs {want}. Run "ironic-reservations-dbsync upgrade".')
+
+    def _policy_file(self) -> upgradecheck.Result:
+        path = self._conf.find_file(self._conf.oslo_policy.policy_file)
+        if path is not None and path.endswith('.json'):
+            return upgradecheck.Result(
+                upgradecheck.Code.FAILURE,
+                f'{path} is JSON; convert it with '
+                'oslopolicy-convert-json-to-yaml.')
+        return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+
+    _upgrade_checks = (('Database schema', _schema),
+                       ('Policy file format', _policy_file))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the checks; 0 is yes, 1 yes with warnings, 2 no."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        conf = project_conf.load(config_files=_config_files(arguments))
+    except cfg.Error as exc:
+        print(f'ironic-reservations-status: {exc}', file=sys.stderr)
+        return 255
+    return int(upgradecheck.main(
+        cfg.ConfigOpts(), project_conf.PROJECT, Checks(conf), arguments))
+
+
+def _config_files(arguments: list[str]) -> list[str] | None:
+    named = [arguments[index + 1] for index, word in enumerate(arguments[:-1])
+             if word == '--config-file']
+    return named or None

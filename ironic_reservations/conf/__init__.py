@@ -1,0 +1,57 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Configuration of our own: inside Ironic's process the global is Ironic's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import os
+
+from oslo_config import cfg
+from oslo_log import log
+
+from ironic_reservations.conf import opts
+
+PROJECT = 'ironic-reservations'
+#: Names the configuration file where the caller has no command line.
+FILE_VARIABLE = 'OS_IRONIC_RESERVATIONS_CONFIG_FILE'
+
+
+def load(args: Sequence[str] = (),
+         config_files: Sequence[str] | None = None,
+         prog: str | None = None,
+         cli_opts: Sequence[cfg.Opt] = (),
+         with_logging: bool = False) -> cfg.ConfigOpts:
+    """Read the configuration into an object that nobody else shares.
+
+    :param args: the command line without the program's name.
+    :param config_files: files to read instead of the usual ones; by default
+        the file that ``OS_IRONIC_RESERVATIONS_CONFIG_FILE`` names, else
+        ``ironic-reservations.conf`` where oslo.config looks for it.
+    :param prog: the name of the program, for its help.
+    :param cli_opts: what the command line takes besides.
+    :param with_logging: whether this process sets up logging; one that is
+        embedded in Ironic never does.
+    :raises oslo_config.cfg.Error: a file or a value is not valid.
+    """
+    conf = cfg.ConfigOpts()
+    opts.register(conf)
+    conf.register_cli_opts(cli_opts)
+    if with_logging:
+        log.register_options(conf)
+    if config_files is None and os.environ.get(FILE_VARIABLE):
+        config_files = [os.environ[FILE_VARIABLE]]
+    conf(args=list(args), project=PROJECT, prog=prog or PROJECT,
+         default_config_files=(None if config_files is None
+                               else list(config_files)))
+    return conf

@@ -1,0 +1,67 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of [api]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oslo_config import cfg
+from oslo_middleware import http_proxy_to_wsgi
+from oslo_middleware import opts as middleware_opts
+
+api_opts = [
+    cfg.HostAddressOpt('host', default='0.0.0.0',
+                       help='The address that ironic-reservations-api '
+                            'listens on.'),
+    cfg.PortOpt('port', default=6386,
+                help='The port that ironic-reservations-api listens on; 0 '
+                     'takes a free one and prints which.'),
+    cfg.IntOpt('threads', default=16, min=1,
+               help='How many requests ironic-reservations-api serves at a '
+                    'time.'),
+    cfg.BoolOpt('reuse_port', default=False,
+                help='Let several ironic-reservations-api processes share '
+                     'the port (SO_REUSEPORT); the kernel spreads the '
+                     'connections over them.'),
+    cfg.URIOpt('public_endpoint', schemes=['http', 'https'],
+               help='The URL under which clients reach the root of this '
+                    'API, or of the API of Ironic where it is served '
+                    'inside that. Used in links and in Location. By default '
+                    'the URL of each request.'),
+    cfg.IntOpt('max_limit', default=1000, min=1,
+               help='The most reservations in one page of a list.'),
+    cfg.IntOpt('max_nodes_per_request', default=1000, min=1,
+               help='The most nodes that one request may name.'),
+    cfg.IntOpt('max_request_body_size', default=131072, min=1024,
+               help='The largest request body, in bytes.'),
+    cfg.BoolOpt('metrics', default=True,
+                help='Serve Prometheus metrics of this process, to anybody, '
+                     'at /metrics.'),
+]
+
+
+def register(conf: cfg.ConfigOpts) -> None:
+    """Make the options known to a configuration object."""
+    conf.register_opts(api_opts, 'api')
+    # NOTE: not left to the middleware, which would register it only when a
+    # proxy is configured already.
+    conf.register_opts(http_proxy_to_wsgi.OPTS, 'oslo_middleware')
+
+
+def list_opts() -> list[tuple[str, Sequence[Any]]]:
+    """List the options for oslo-config-generator."""
+    return [('api', api_opts),
+            *middleware_opts.list_opts_http_proxy_to_wsgi(),
+            *middleware_opts.list_opts_healthcheck()]

@@ -1,0 +1,65 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of [ironic]: how the project itself speaks to Ironic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keystoneauth1 import loading
+from oslo_config import cfg
+
+GROUP = 'ironic'
+
+ironic_opts = [
+    cfg.StrOpt('confirm', default='always',
+               choices=[('always', 'ask Ironic about a node right before it '
+                                   'is claimed'),
+                        ('mirror', 'believe what the last poll said: '
+                                   'quicker, and wrong for as long as the '
+                                   'poll is old')],
+               help='Where the facts about a node come from when it is '
+                    'claimed.'),
+    cfg.IntOpt('poll_interval', default=5, min=1,
+               help='How often, in seconds, Ironic is asked for the nodes '
+                    'that changed.'),
+    cfg.IntOpt('full_poll_interval', default=60, min=1,
+               help='How often, in seconds, all nodes are read again. This '
+                    'is what finds deleted nodes.'),
+    cfg.IntOpt('claim_ttl', default=30, min=5,
+               help='For how long, in seconds, one process does the '
+                    'polling and the sweeping for all that share the '
+                    'database. When it dies, another takes over after this '
+                    'time.'),
+]
+
+
+def register(conf: cfg.ConfigOpts) -> None:
+    """Make the options known to a configuration object."""
+    conf.register_opts(ironic_opts, GROUP)
+    loading.register_session_conf_options(conf, GROUP)
+    loading.register_auth_conf_options(conf, GROUP)
+    loading.register_adapter_conf_options(conf, GROUP)
+    conf.set_default('auth_type', 'none', GROUP)
+    conf.set_default('service_type', 'baremetal', GROUP)
+    conf.set_default('valid_interfaces', ['internal', 'public'], GROUP)
+
+
+def list_opts() -> list[tuple[str, Sequence[Any]]]:
+    """List the options for oslo-config-generator."""
+    return [(GROUP, [*ironic_opts,
+                     *loading.get_session_conf_options(),
+                     *loading.get_auth_common_conf_options(),
+                     *loading.get_auth_plugin_conf_options('password'),
+                     *loading.get_adapter_conf_options()])]

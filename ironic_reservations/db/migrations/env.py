@@ -1,0 +1,31 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Run by alembic: migrates the database that ``db.migrate`` hands over."""
+
+from alembic import context
+
+from ironic_reservations.db import tables
+
+
+def run() -> None:
+    """Migrate in one transaction, where the engine has such for tables."""
+    database = context.config.attributes['database']
+    with database.engine.connect() as connection:
+        context.configure(connection=connection,
+                          target_metadata=tables.metadata,
+                          render_as_batch=True)
+        with context.begin_transaction():
+            context.run_migrations()
+
+
+run()

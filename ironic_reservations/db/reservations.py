@@ -1,0 +1,214 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``reservations``: one node promised to one instance."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import nodes
+from ironic_reservations.db import tables
+from ironic_reservations.planner import facts
+
+_r = tables.reservations.c
+_COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
+            _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id)
+_STATES = {state.value: state for state in facts.State}
+SORT_KEYS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
+             'expires_at', 'state', 'project_id')
+
+
+def _reservation(row: Sequence[Any]) -> facts.Reservation:
+    return facts.Reservation(
+        id=row[0], uuid=row[1], node_uuid=row[2], instance_uuid=row[3],
+        created_at=row[4], updated_at=row[5], expires_at=row[6],
+        state=_STATES[row[7]], project_id=row[8], user_id=row[9])
+
+
+def read_by_uuid(connection: sa.Connection,
+                 uuid: str) -> facts.Reservation | None:
+    """Read one reservation, live or not."""
+    row = connection.execute(
+        sa.select(*_COLUMNS).where(_r.uuid == uuid)).one_or_none()
+    return None if row is None else _reservation(row)
+
+
+def read_related(connection: sa.Connection, uuid: str | None,
+                 instance_uuid: str,
+                 node_uuids: Collection[str]) -> list[facts.Reservation]:
+    """Read what may stand in the way of a new reservation, live or not.
+
+    In one statement: those of the nodes, that of the instance, and that
+    which has the uuid.
+    """
+    # SELECT ... WHERE node_uuid IN (...)
+    #   UNION SELECT ... WHERE instance_uuid = ?
+    #   UNION SELECT ... WHERE uuid = ?
+    parts = [sa.select(*_COLUMNS).where(_r.instance_uuid == instance_uuid,
+                                        _r.immediate == 1)]
+    if node_uuids:
+        parts.append(sa.select(*_COLUMNS).where(_r.node_uuid.in_(node_uuids)))
+    if uuid is not None:
+        parts.append(sa.select(*_COLUMNS).where(_r.uuid == uuid))
+    # NOTE: one SELECT each, so that each goes by its own index.
+    rows = connection.execute(sa.union(*parts) if len(parts) > 1
+                              else parts[0]).all()
+    return [_reservation(row) for row in rows]
+
+
+def read_of_nodes(connection: sa.Connection,
+                  node_uuids: Collection[str] | None = None
+                  ) -> dict[str, facts.Reservation]:
+    """Read the reservations of nodes, or all of them, by node; live or not."""
+    query = sa.select(*_COLUMNS).where(_r.immediate == 1)
+    if node_uuids is not None:
+        query = query.where(_r.node_uuid.in_(node_uuids))
+    return {row[2]: _reservation(row) for row in connection.execute(query)}
+
+
+def insert(connection: sa.Connection,
+           reservation: facts.Reservation) -> facts.Reservation:
+    """Write a new reservation.
+
+    :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
+        instance has one already.
+    """
+    result = connection.execute(sa.insert(tables.reservations).values(
+        uuid=reservation.uuid, node_uuid=reservation.node_uuid,
+        instance_uuid=reservation.instance_uuid,
+        created_at=reservation.created_at, updated_at=reservation.updated_at,
+        expires_at=reservation.expires_at, state=reservation.state.value,
+        project_id=reservation.project_id, user_id=reservation.user_id,
+        immediate=1))
+    assert result.inserted_primary_key is not None
+    return dataclasses.replace(reservation, id=result.inserted_primary_key[0])
+
+
+def delete_void(connection: sa.Connection, ids: Collection[int],
+                now: datetime.datetime) -> None:
+    """Delete rows that were seen to be void, unless they no longer are."""
+    # DELETE FROM reservations WHERE id IN (...) AND expires_at <= ?
+    #   AND state = 'reserved'
+    connection.execute(sa.delete(tables.reservations).where(
+        _r.id.in_(ids), sa.not_(nodes.is_live(now))))
+
+
+def delete_all_void(connection: sa.Connection,
+                    now: datetime.datetime) -> int:
+    """Delete every void row; gives how many."""
+    return int(connection.execute(sa.delete(tables.reservations).where(
+        _r.state == facts.State.RESERVED.value,
+        _r.expires_at <= now)).rowcount)
+
+
+def delete_one(connection: sa.Connection, uuid: str) -> bool:
+    """Delete a reservation; tells whether it was there."""
+    return bool(connection.execute(sa.delete(tables.reservations).where(
+        _r.uuid == uuid)).rowcount)
+
+
+def update_expiry(connection: sa.Connection, uuid: str,
+                  expires_at: datetime.datetime,
+                  now: datetime.datetime) -> bool:
+    """Move the end of a live reservation; tells whether it was live."""
+    # UPDATE reservations SET expires_at = ? WHERE uuid = ?
+    #   AND (state != 'reserved' OR expires_at > now)
+    return bool(connection.execute(
+        sa.update(tables.reservations)
+        .where(_r.uuid == uuid, nodes.is_live(now))
+        .values(expires_at=expires_at, updated_at=now)).rowcount)
+
+
+def update_state(connection: sa.Connection, uuid: str, state: facts.State,
+                 now: datetime.datetime) -> bool:
+    """Set the state of a live reservation; tells whether it was live."""
+    # UPDATE reservations SET state = ? WHERE uuid = ?
+    #   AND (state != 'reserved' OR expires_at > now)
+    return bool(connection.execute(
+        sa.update(tables.reservations)
+        .where(_r.uuid == uuid, nodes.is_live(now))
+        .values(state=state.value, updated_at=now)).rowcount)
+
+
+def read_starting(connection: sa.Connection) -> frozenset[str]:
+    """Read the nodes whose reservations were shown and not settled yet."""
+    return frozenset(connection.execute(
+        sa.select(_r.node_uuid)
+        .where(_r.state == facts.State.STARTING.value)).scalars())
+
+
+def read_live_node_uuids(connection: sa.Connection,
+                         now: datetime.datetime) -> frozenset[str]:
+    """Read which nodes are reserved."""
+    return frozenset(connection.execute(
+        sa.select(_r.node_uuid).where(nodes.is_live(now))).scalars())
+
+
+def count_live(connection: sa.Connection,
+               now: datetime.datetime) -> dict[facts.State, int]:
+    """Count the live reservations by state."""
+    rows = connection.execute(
+        sa.select(_r.state, sa.func.count()).where(nodes.is_live(now))
+        .group_by(_r.state))
+    return {_STATES[state]: count for state, count in rows}
+
+
+def read_page(connection: sa.Connection, now: datetime.datetime, *,
+              node_uuid: str | None, instance_uuid: str | None,
+              project_id: str | None, sort_key: str, descending: bool,
+              marker: facts.Reservation | None,
+              limit: int | None) -> list[facts.Reservation]:
+    """Read live reservations in an order that never changes between pages.
+
+    :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
+    :param marker: the last one of the page before.
+    """
+    query = sa.select(*_COLUMNS).where(nodes.is_live(now))
+    for column, value in ((_r.node_uuid, node_uuid),
+                          (_r.instance_uuid, instance_uuid),
+                          (_r.project_id, project_id)):
+        if value is not None:
+            query = query.where(column == value)
+    column = _r[sort_key]
+    # NOTE: nulls sort first on two of the databases and last on the third,
+    # so they get a rank of their own.
+    null_rank = sa.case((column.is_(None), 0), else_=1)
+    keys: list[sa.ColumnElement[Any]] = (
+        [null_rank, column, _r.id] if column.nullable else [column, _r.id])
+    if marker is not None:
+        query = query.where(_after(column, marker, sort_key, descending))
+    query = query.order_by(*(key.desc() if descending else key.asc()
+                             for key in keys))
+    if limit is not None:
+        query = query.limit(limit)
+    return [_reservation(row) for row in connection.execute(query)]
+
+
+def _after(column: sa.Column[Any], marker: facts.Reservation, sort_key: str,
+           descending: bool) -> sa.ColumnElement[bool]:
+    value = getattr(marker, sort_key)
+    later_id = _r.id < marker.id if descending else _r.id > marker.id
+    if value is None:
+        same = sa.and_(column.is_(None), later_id)
+        return same if descending else sa.or_(same, column.is_not(None))
+    same = sa.and_(column == value, later_id)
+    if descending:
+        beyond = sa.or_(column < value, same)
+        return sa.or_(beyond, column.is_(None)) if column.nullable else beyond
+    return sa.or_(column > value, same)

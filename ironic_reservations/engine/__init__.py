@@ -1,0 +1,45 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The use cases, each one: snapshot, plan, commit, and again if outrun."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslo_config import cfg
+
+from ironic_reservations import clock as clock_module
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection
+
+
+@dataclasses.dataclass(frozen=True)
+class Engine:
+    """What every use case needs.
+
+    :ivar ironic: Ironic as seen by this service; ``None`` where the mirror
+        is all that there is (tools, tests of the timeline).
+    """
+
+    conf: cfg.ConfigOpts
+    database: connection.Database
+    clock: clock_module.Clock
+    ironic: ironic_client.Ironic | None = None
+
+
+def build(conf: cfg.ConfigOpts,
+          ironic: ironic_client.Ironic | None = None,
+          clock: clock_module.Clock = clock_module.utc_now) -> Engine:
+    """Put an engine together from the configuration."""
+    return Engine(conf=conf, database=connection.Database(conf), clock=clock,
+                  ironic=ironic)

@@ -1,0 +1,95 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reading promises; an expired one is not there, swept or not."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations import errors
+from ironic_reservations.planner import facts
+
+SORT_KEYS = db_reservations.SORT_KEYS
+
+
+def unknown(uuid: str) -> str:
+    """Say that there is no such reservation."""
+    return (f'There is no reservation {uuid}: it was never made, has expired '
+            'or was released, or belongs to another project.')
+
+
+def get(engine: Engine, uuid: str) -> facts.Reservation:
+    """Read one live reservation.
+
+    :raises ReservationNotFound: there is none, or it has expired.
+    """
+    with engine.database.read() as connection:
+        reservation = db_reservations.read_by_uuid(connection, uuid)
+    if reservation is None or not reservation.live(engine.clock()):
+        raise errors.ReservationNotFound(unknown(uuid))
+    return reservation
+
+
+@dataclasses.dataclass(frozen=True)
+class Query:
+    """Which reservations, in which order.
+
+    :ivar marker: the uuid of the last one of the page before.
+    :ivar limit: at most so many; ``None``, all.
+    :ivar sort_key: one of :data:`SORT_KEYS`.
+    """
+
+    node_uuid: str | None = None
+    instance_uuid: str | None = None
+    project_id: str | None = None
+    marker: str | None = None
+    limit: int | None = None
+    sort_key: str = 'created_at'
+    sort_dir: str = 'asc'
+
+
+def page(engine: Engine, query: Query) -> list[facts.Reservation]:
+    """Read live reservations.
+
+    :raises ReservationNotFound: the marker is not a live reservation.
+    """
+    now = engine.clock()
+    with engine.database.read() as connection:
+        marker = None
+        if query.marker is not None:
+            marker = db_reservations.read_by_uuid(connection, query.marker)
+            if marker is None or query.project_id not in (
+                    None, marker.project_id):
+                raise errors.ReservationNotFound(
+                    f'The marker {query.marker} is not a reservation any '
+                    'more. Begin again at the first page.')
+        return db_reservations.read_page(
+            connection, now, node_uuid=query.node_uuid,
+            instance_uuid=query.instance_uuid, project_id=query.project_id,
+            sort_key=query.sort_key, descending=query.sort_dir == 'desc',
+            marker=marker, limit=query.limit)
+
+
+def reserved_node_uuids(engine: Engine) -> frozenset[str]:
+    """Read which nodes are reserved now."""
+    with engine.database.read() as connection:
+        return db_reservations.read_live_node_uuids(connection,
+                                                    engine.clock())
+
+
+def count(engine: Engine) -> dict[facts.State, int]:
+    """Count the live reservations by state."""
+    with engine.database.read() as connection:
+        return db_reservations.count_live(connection, engine.clock())

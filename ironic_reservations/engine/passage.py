@@ -1,0 +1,209 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Letting a request through to Ironic without a gap in the timeline.
+
+Between the moment that the guard lets a deploy pass and the moment that
+Ironic shows it, the node looks free.  A *passage* stands on the timeline for
+that while: it raises the node's generation, so that a reservation planned
+before it cannot commit, and it makes the node busy, so that none is planned
+during it.  One that is left behind by a process that died ends by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import plan
+from ironic_reservations.engine import retry
+from ironic_reservations import errors
+from ironic_reservations.planner import admit as planner_admit
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
+
+
+@dataclasses.dataclass(frozen=True)
+class Passage:
+    """A guarded request that was let through.
+
+    :ivar id: of its row.
+    :ivar reservation_uuid: the reservation that was shown, if one was.
+    """
+
+    id: int
+    node_uuid: str
+    reservation_uuid: str | None = None
+
+
+def admit(engine: Engine, node_uuid: str, proof: str | None = None,
+          vouched_instance: str | None = None,
+          required: bool = False) -> Passage:
+    """Let a request take a node for use, or refuse it.
+
+    :param proof: the uuid of a reservation, canonical.
+    :param vouched_instance: the instance for which a trusted service asks.
+    :param required: whether a free node may be taken without a reservation.
+    :raises ProofRequired: the node is reserved.
+    :raises ProofInvalid: not by what was shown.
+    :raises ReservationRequired: it is free, and that is not enough.
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    claim = planner_admit.Claim(proof, vouched_instance)
+
+    def attempt() -> Passage:
+        now = engine.clock()
+        with engine.database.read() as connection:
+            node = db_nodes.read_nodes(
+                connection, (node_uuid,), with_traits=False).get(node_uuid)
+            held = db_reservations.read_of_nodes(
+                connection, (node_uuid,)).get(node_uuid)
+        verdict = planner_admit.admit(claim, held, now, required)
+        shown = (held if verdict is planner_admit.Verdict.PROVEN else None)
+        if shown is None and verdict is not planner_admit.Verdict.FREE:
+            raise _refusal(verdict, node_uuid, claim, held, now)
+        # NOTE: a node that is not mirrored yet is nobody's; the next poll
+        # fills in what it is.
+        return _open(engine, node or facts.Node(node_uuid,
+                                                provision_state=None),
+                     shown, None, now)
+    return retry.until_committed(attempt)
+
+
+def hold_for_allocation(engine: Engine, ask: pick.Ask,
+                        sees: facts.Visibility, proof: str | None = None,
+                        observer: ironic_client.Ironic | None = None,
+                        required: bool = False) -> Passage:
+    """Choose the node that an allocation of Ironic gets, and keep it free.
+
+    Ironic binds the node later and asynchronously, so the passage stays
+    until the node carries the instance, or until it ends by itself.
+
+    :param ask: the allocation; its uuid is the ``instance_uuid``.
+    :param proof: a reservation whose node the allocation shall get.
+    :raises NoNodeAvailable: no node is free; with ``reasons``.
+    :raises ProofInvalid: there is no such live reservation.
+    :raises ReservationRequired: there is no proof, and there must be one.
+    """
+    if required and proof is None:
+        raise errors.ReservationRequired(
+            'Allocations without a reservation are switched off by the '
+            'operator. Make a reservation first, and show its uuid in the '
+            'header OpenStack-Baremetal-Reservation.')
+
+    def attempt() -> Passage:
+        now = engine.clock()
+        if proof is None:
+            view = plan.look(engine, ask, sees, now)
+            node, _view = plan.choose(engine, ask, view, sees, observer)
+            return _open(engine, node, None, ask.instance_uuid, now)
+        with engine.database.read() as connection:
+            held = db_reservations.read_by_uuid(connection, proof)
+            if held is None or not held.live(now) or (
+                    ask.node_uuids is not None
+                    and held.node_uuid not in ask.node_uuids):
+                raise errors.ProofInvalid(
+                    f'The reservation {proof} does not exist, has expired, '
+                    'or is not for one of the candidate nodes. Make a new '
+                    'one.')
+            node = db_nodes.read_nodes(
+                connection, (held.node_uuid,),
+                with_traits=False)[held.node_uuid]
+        return _open(engine, node, held, ask.instance_uuid, now)
+    return retry.until_committed(attempt)
+
+
+def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
+          instance_uuid: str | None, now: datetime.datetime) -> Passage:
+    uuid = None if shown is None else shown.uuid
+    until = now + datetime.timedelta(
+        seconds=engine.conf.guard.passage_timeout)
+    with engine.database.write() as connection:
+        plan.claim(connection, node, now)
+        passage_id = db_passages.insert(connection, node.uuid, uuid,
+                                        instance_uuid, until)
+        if shown is not None and shown.state is facts.State.RESERVED:
+            # NOTE: from here on it does not expire under the request.
+            db_reservations.update_state(connection, shown.uuid,
+                                         facts.State.STARTING, now)
+    return Passage(passage_id, node.uuid, uuid)
+
+
+def close(engine: Engine, passage: Passage, succeeded: bool,
+          node: facts.Node | None = None) -> None:
+    """Write down what Ironic made of a request.
+
+    :param succeeded: whether Ironic accepted it.
+    :param node: as Ironic shows it afterwards, if it was asked.
+    :raises DatabaseUnavailable: then the passage ends by itself, and the
+        reconciler finds out what became of the request.
+    """
+    def attempt() -> None:
+        now = engine.clock()
+        with engine.database.read() as connection:
+            known = db_nodes.read_nodes(
+                connection, (passage.node_uuid,), with_traits=False
+            ).get(passage.node_uuid)
+            held = (None if passage.reservation_uuid is None else
+                    db_reservations.read_by_uuid(connection,
+                                                 passage.reservation_uuid))
+        if known is None:
+            return
+        with engine.database.write() as connection:
+            plan.claim(connection, known, now)
+            db_passages.delete(connection, passage.id)
+            if node is not None:
+                db_nodes.update_facts(connection, [node], now)
+            if held is not None and held.state is facts.State.STARTING:
+                if succeeded:
+                    db_reservations.update_state(
+                        connection, held.uuid, facts.State.IN_USE, now)
+                elif not db_passages.shown_elsewhere(connection, held.uuid,
+                                                     now):
+                    db_reservations.update_state(
+                        connection, held.uuid, facts.State.RESERVED, now)
+    retry.until_committed(attempt)
+
+
+def _refusal(verdict: planner_admit.Verdict, node_uuid: str,
+             claim: planner_admit.Claim, held: facts.Reservation | None,
+             now: datetime.datetime) -> errors.ReservationError:
+    match verdict:
+        case planner_admit.Verdict.PROOF_REQUIRED:
+            assert held is not None
+            until = (f' until {held.expires_at.isoformat()}'
+                     if held.state is facts.State.RESERVED else '')
+            return errors.ProofRequired(
+                f'Node {node_uuid} is reserved{until}. Whoever holds the '
+                'reservation shows its uuid in the header '
+                'OpenStack-Baremetal-Reservation; to get a node of your own, '
+                'make a reservation.', node_uuid=node_uuid)
+        case planner_admit.Verdict.PROOF_INVALID:
+            there = held is not None and held.live(now)
+            return errors.ProofInvalid(
+                f'The reservation {claim.proof} that was shown is not the one '
+                f'of node {node_uuid}, '
+                + ('which is reserved for somebody else. '
+                   if there else 'which has none: it has expired, or was '
+                   'released. ') + 'Make a new reservation.',
+                node_uuid=node_uuid)
+        case _:
+            return errors.ReservationRequired(
+                f'Node {node_uuid} is not reserved, and the operator lets '
+                'nobody take a node without a reservation. Make one first, '
+                'and show its uuid in the header '
+                'OpenStack-Baremetal-Reservation.', node_uuid=node_uuid)

@@ -1,0 +1,50 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Take a promise back (seed 004, ``DELETE /v1/reservations/<uuid>``)."""
+
+from __future__ import annotations
+
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import find
+from ironic_reservations.engine import retry
+from ironic_reservations import errors
+
+
+def release(engine: Engine, uuid: str) -> None:
+    """End a live reservation now.
+
+    The node itself is left as it is: what has been deployed goes on.
+
+    :raises ReservationNotFound: there is none, or it has expired.
+    """
+    def attempt() -> None:
+        find.get(engine, uuid)
+        with engine.database.write() as connection:
+            if not db_reservations.delete_one(connection, uuid):
+                raise errors.ReservationNotFound(find.unknown(uuid))
+    retry.until_committed(attempt)
+
+
+def release_on(engine: Engine, uuid: str, node_uuid: str,
+               generation: int) -> bool:
+    """End a reservation, unless its node's bookings changed since a look.
+
+    :param generation: that of the node when the reason was found.
+    :returns: whether it was ended.
+    :raises Conflict: another transaction is in the way.
+    """
+    with engine.database.write() as connection:
+        return (db_nodes.advance(connection, node_uuid, generation)
+                and db_reservations.delete_one(connection, uuid))

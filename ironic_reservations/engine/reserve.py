@@ -1,0 +1,115 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Promise one node (seed 004, ``POST /v1/reservations``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import uuid as uuid_module
+
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import plan
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import terms
+from ironic_reservations import errors
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
+
+
+def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+            observer: ironic_client.Ironic | None = None
+            ) -> facts.Reservation:
+    """Promise the first node that can be promised, or say why there is none.
+
+    A request that was served before (the same ``uuid``, or the same
+    ``instance_uuid``) gets the same reservation.
+
+    :param ask: the request.
+    :param sees: which nodes the caller may know of.
+    :param observer: Ironic with the caller's credentials, where there are
+        such; otherwise this service asks with its own.
+    :raises NoNodeAvailable: with ``reasons``: one for each node of the
+        list, or a count for each cause where no list was given.
+    :raises UuidInUse: the uuid names a reservation for another instance.
+    :raises InstanceReserved: another project reserved for that instance.
+    :raises Contention: others changed the nodes each time.
+    :raises IronicUnavailable: the facts could not be confirmed.
+    :raises DatabaseUnavailable: nothing could be read or written.
+    """
+    if ask.expires_at is None:
+        ask = dataclasses.replace(
+            ask, expires_at=terms.expiry(engine.conf, engine.clock()))
+    return retry.until_committed(
+        lambda: _attempt(engine, ask, sees, observer))
+
+
+def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+             observer: ironic_client.Ironic | None) -> facts.Reservation:
+    now = engine.clock()
+    view = plan.look(engine, ask, sees, now)
+    existing = _served_before(ask, view.related, now)
+    if existing is not None:
+        return existing
+    node, view = plan.choose(engine, ask, view, sees, observer)
+    return _commit(engine, ask, node, view.related, now)
+
+
+def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
+                   now: datetime.datetime) -> facts.Reservation | None:
+    live = [reservation for reservation in related if reservation.live(now)]
+    by_uuid = next((reservation for reservation in live
+                    if reservation.uuid == ask.uuid), None)
+    by_instance = next((reservation for reservation in live
+                        if reservation.instance_uuid == ask.instance_uuid),
+                       None)
+    if by_uuid is not None and (by_uuid.instance_uuid, by_uuid.project_id) != (
+            ask.instance_uuid, ask.project_id):
+        raise errors.UuidInUse(
+            f'The uuid {ask.uuid} names a reservation that was made by '
+            'another request. Choose a new uuid, or leave it out.')
+    if by_instance is None:
+        return None
+    if by_instance.project_id != ask.project_id:
+        raise errors.InstanceReserved(
+            'Another project holds a reservation for the instance '
+            f'{ask.instance_uuid}. Use the uuid of an instance of yours.')
+    if ask.uuid not in (None, by_instance.uuid):
+        raise errors.UuidInUse(
+            f'The instance {ask.instance_uuid} has the reservation '
+            f'{by_instance.uuid} already, not {ask.uuid}. Use that one, or '
+            'delete it first.')
+    return by_instance
+
+
+def _commit(engine: Engine, ask: pick.Ask, node: facts.Node,
+            related: Sequence[facts.Reservation],
+            now: datetime.datetime) -> facts.Reservation:
+    assert ask.expires_at is not None
+    reservation = facts.Reservation(
+        uuid=ask.uuid or str(uuid_module.uuid4()), node_uuid=node.uuid,
+        instance_uuid=ask.instance_uuid, created_at=now, updated_at=None,
+        expires_at=ask.expires_at, project_id=ask.project_id,
+        user_id=ask.user_id)
+    void = {row.id for row in related
+            if row.id is not None and not row.live(now)
+            and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
+                 or row.instance_uuid == ask.instance_uuid)}
+    with engine.database.write() as connection:
+        plan.claim(connection, node, now)
+        if void:
+            db_reservations.delete_void(connection, void, now)
+        return db_reservations.insert(connection, reservation)

@@ -1,0 +1,58 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How long a promise may last."""
+
+from __future__ import annotations
+
+import datetime
+
+from oslo_config import cfg
+
+from ironic_reservations import errors
+
+
+def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
+           expires_at: datetime.datetime | None = None,
+           ttl: int | None = None) -> datetime.datetime:
+    """Give the instant at which a promise made or renewed now ends.
+
+    :param expires_at: the instant asked for, zone-aware.
+    :param ttl: or the time to live asked for, in seconds.
+    :raises InvalidValue: both are given, or the time is out of bounds.
+    """
+    limits = conf.reservations
+    if expires_at is not None and ttl is not None:
+        raise errors.InvalidValue(
+            'Both expires_at and ttl are given, and they may differ. Send '
+            'one of them.')
+    if expires_at is not None:
+        seconds = (expires_at - now).total_seconds()
+        if seconds <= 0:
+            raise errors.InvalidValue(
+                f'expires_at {expires_at.isoformat()} is in the past; it is '
+                f'{now.isoformat()} here.')
+        # NOTE: the request has been on its way for a while, so that the
+        # shortest time may not be left in full.
+        if seconds < limits.min_ttl - 1 or seconds > limits.max_ttl:
+            raise errors.InvalidValue(
+                f'expires_at {expires_at.isoformat()} is {seconds:.0f} '
+                f'seconds from now; a reservation lasts from '
+                f'{limits.min_ttl} to {limits.max_ttl} seconds.')
+        return expires_at
+    if ttl is None:
+        ttl = max(limits.min_ttl, min(limits.default_ttl, limits.max_ttl))
+    if not limits.min_ttl <= ttl <= limits.max_ttl:
+        raise errors.InvalidValue(
+            f'ttl {ttl} is out of bounds; a reservation lasts from '
+            f'{limits.min_ttl} to {limits.max_ttl} seconds.')
+    return now + datetime.timedelta(seconds=ttl)

@@ -1,0 +1,80 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Who may do what, with OpenStack's default roles.
+
+The uuid of a reservation is the proof that a deploy shows, so that whoever
+may read a reservation may use it: a project reads its own, an administrator
+or a reader of the whole system reads all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_config import cfg
+from oslo_context import context as oslo_context
+from oslo_policy import policy
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
+from ironic_reservations.policies import reservation
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """List the rules for oslopolicy-sample-generator."""
+    return reservation.list_rules()
+
+
+def get_enforcer() -> policy.Enforcer:
+    """Give an enforcer for oslopolicy-checker and its kin."""
+    return _enforcer(project_conf.load())
+
+
+def _enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
+    enforcer = policy.Enforcer(conf)
+    enforcer.register_defaults(list_rules())
+    return enforcer
+
+
+class Enforcer:
+    """Asks the policies, unless callers are not told apart at all.
+
+    :param conf: the configuration.
+    :param auth_strategy: how callers are authenticated; with other
+        strategies than ``keystone`` everybody may do everything, as in
+        Ironic.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, auth_strategy: str) -> None:
+        self._ask = auth_strategy == 'keystone'
+        self._enforcer = _enforcer(conf)
+
+    def check(self, context: oslo_context.RequestContext, rule: str,
+              target: Mapping[str, Any] | None = None) -> bool:
+        """Tell whether a caller may do something."""
+        if not self._ask:
+            return True
+        return bool(self._enforcer.authorize(
+            rule, dict(target or {}), context))
+
+    def authorize(self, context: oslo_context.RequestContext, rule: str,
+                  target: Mapping[str, Any] | None = None) -> None:
+        """Refuse what a caller may not do.
+
+        :raises Forbidden: the policy says no.
+        """
+        if not self.check(context, rule, target):
+            raise errors.Forbidden(
+                f'The policy {rule} does not let you do that. Ask the '
+                'operator for a role that does.', policy=rule)

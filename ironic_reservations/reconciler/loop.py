@@ -1,0 +1,163 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The passes of the reconciler: by one process at a time, for all."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import queue
+import socket
+import threading
+import time
+
+from oslo_log import log
+
+from ironic_reservations.clouds import ironic
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import Engine
+from ironic_reservations import errors
+from ironic_reservations.reconciler import mirror
+from ironic_reservations.reconciler import sweep
+
+LOG = log.getLogger(__name__)
+
+_CLAIM = 'mirror'
+_QUICK_TICK = 1.0
+
+
+class Loop:
+    """Runs the passes until it is stopped.
+
+    :param engine: with an Ironic to read from.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stop = threading.Event()
+        self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._owner = f'{socket.gethostname()}:{os.getpid()}'
+        self._since = ironic.EPOCH
+        self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
+
+    def start(self) -> None:
+        """Run on a thread of this process."""
+        self._thread = threading.Thread(
+            target=self.run, name='ironic-reservations-reconciler',
+            daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and let another process take over at once."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+
+    def poke(self, node_uuid: str) -> None:
+        """Have one node read again soon: something happened to it."""
+        self._changed.put(node_uuid)
+
+    def run(self) -> None:
+        """Make passes until :meth:`stop`."""
+        while not self._stop.is_set():
+            pause = _QUICK_TICK
+            try:
+                self.one_pass()
+            except (errors.DatabaseUnavailable,
+                    errors.IronicUnavailable) as exc:
+                LOG.warning('The reconciler waits: %s', exc)
+                pause = 5.0
+            except db_connection.Conflict:
+                LOG.debug('Another process was quicker; looking again')
+            except Exception:
+                # NOTE: a bug in one pass must not end all later ones.
+                LOG.exception('A pass of the reconciler failed')
+                pause = 5.0
+            self._stop.wait(pause)
+        self._give_back()
+
+    def one_pass(self) -> None:
+        """Do what is due, if it is this process that does it."""
+        self._refresh_poked()
+        if not self._claimed():
+            return
+        conf = self._engine.conf
+        if self._is_due('sweep', conf.reservations.sweep_interval):
+            sweep.sweep(self._engine)
+        if self._engine.ironic is None:
+            return
+        if self._is_due('all', conf.ironic.full_poll_interval):
+            self._since = mirror.refresh_all(self._engine)
+        if self._is_due('changed', conf.ironic.poll_interval):
+            self._since = mirror.refresh_changed(self._engine, self._since)
+            mirror.settle_starting(self._engine)
+
+    def _refresh_poked(self) -> None:
+        poked = set()
+        while not self._changed.empty():
+            poked.add(self._changed.get())
+        if self._engine.ironic is not None:
+            for uuid in poked:
+                mirror.refresh_node(self._engine, uuid)
+
+    def _is_due(self, what: str, interval: float) -> bool:
+        now = time.monotonic()
+        if now < self._due[what]:
+            return False
+        self._due[what] = now + interval
+        return True
+
+    def _claimed(self) -> bool:
+        now = self._engine.clock()
+        until = now + datetime.timedelta(
+            seconds=self._engine.conf.ironic.claim_ttl)
+        with self._engine.database.write() as connection:
+            return db_claims.take(connection, _CLAIM, self._owner, now, until)
+
+    def _give_back(self) -> None:
+        try:
+            with self._engine.database.write() as connection:
+                db_claims.drop(connection, _CLAIM, self._owner)
+        except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
+            LOG.debug('The claim is left to expire: %s', exc)
+
+
+_running: Loop | None = None
+_running_lock = threading.Lock()
+
+
+def start(engine: Engine) -> Loop:
+    """Start the reconciler of this process; a second call changes nothing.
+
+    A server that forks after loading gets one in each child.
+    """
+    global _running
+    with _running_lock:
+        if _running is None:
+            _running = Loop(engine)
+            _running.start()
+            os.register_at_fork(after_in_child=lambda: _restart(engine))
+        return _running
+
+
+def _restart(engine: Engine) -> None:
+    global _running
+    _running = Loop(engine)
+    _running.start()
+
+
+def current() -> Loop | None:
+    """Give the reconciler of this process, if it runs."""
+    return _running

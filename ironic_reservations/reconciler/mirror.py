@@ -1,0 +1,216 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reading nodes from Ironic into the mirror, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+from oslo_log import log
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import release
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import lifecycle
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """What stood in the database before Ironic was asked.
+
+    NOTE: each change below names the generation in here, so that it fails
+    if a reservation or a guarded request came in between.
+    """
+
+    at: datetime.datetime
+    nodes: Mapping[str, facts.Node]
+    reservations: Mapping[str, facts.Reservation]
+    busy: Mapping[str, datetime.datetime]
+    awaited: frozenset[str]
+
+
+def _read_rows(engine: Engine,
+               node_uuids: Collection[str] | None = None) -> _Rows:
+    now = engine.clock()
+    with engine.database.read() as connection:
+        return _Rows(
+            at=now,
+            nodes=db_nodes.read_nodes(connection, node_uuids),
+            reservations=db_reservations.read_of_nodes(connection,
+                                                       node_uuids),
+            busy=db_passages.read_busy(connection, now, node_uuids),
+            awaited=db_passages.read_instances(connection))
+
+
+def refresh_node(engine: Engine, uuid: str) -> None:
+    """Read one node, and settle its reservation.
+
+    :raises IronicUnavailable: it could not be read.
+    """
+    assert engine.ironic is not None
+    rows = _read_rows(engine, (uuid,))
+    node = engine.ironic.node(uuid)
+    _apply(engine, rows, [] if node is None else [node])
+    if node is None and uuid in rows.nodes:
+        _forget(engine, rows, uuid)
+
+
+def refresh_changed(engine: Engine,
+                    since: datetime.datetime) -> datetime.datetime:
+    """Read the nodes that Ironic changed since an instant of its own clock.
+
+    :returns: the instant to begin with next time.
+    """
+    assert engine.ironic is not None
+    asked_at = engine.clock()
+    changed, latest = engine.ironic.changed_since(since)
+    if changed:
+        rows = _read_rows(engine, [node.uuid for node in changed])
+        _write_facts(engine, rows, changed, asked_at)
+        _close_allocations(engine, rows, changed)
+        # NOTE: these rows are newer than what Ironic said, so it is asked
+        # once more about the nodes where a promise depends on the order.
+        for uuid in rows.reservations:
+            refresh_node(engine, uuid)
+    return latest
+
+
+def refresh_all(engine: Engine) -> datetime.datetime:
+    """Read every node; forget those that Ironic no longer has.
+
+    :returns: the instant, by Ironic's clock, of the latest change.
+    """
+    assert engine.ironic is not None
+    rows = _read_rows(engine)
+    nodes, latest = engine.ironic.everything()
+    if not nodes and rows.nodes:
+        # NOTE: a service user with the wrong scope sees an empty list.
+        LOG.error('Ironic shows no nodes at all, and %d are known. Nothing '
+                  'is forgotten; does the user of [ironic] have the role '
+                  'reader with the scope system?', len(rows.nodes))
+        return latest
+    _apply(engine, rows, nodes)
+    there = {node.uuid for node in nodes}
+    for uuid in rows.nodes:
+        if uuid not in there and engine.ironic.node(uuid) is None:
+            _forget(engine, rows, uuid)
+    return latest
+
+
+def settle_starting(engine: Engine) -> None:
+    """Find out what became of proofs whose carriers died on the way."""
+    with engine.database.read() as connection:
+        starting = db_reservations.read_starting(connection)
+        busy = db_passages.read_busy(connection, engine.clock(), starting)
+    for uuid in starting - busy.keys():
+        refresh_node(engine, uuid)
+
+
+def _apply(engine: Engine, rows: _Rows,
+           nodes: Collection[facts.Node]) -> None:
+    _write_facts(engine, rows, nodes, rows.at)
+    for node in nodes:
+        held = rows.reservations.get(node.uuid)
+        if held is not None and node.uuid not in rows.busy and (
+                held.live(rows.at)):
+            _settle(engine, rows, held, node)
+    _close_allocations(engine, rows, nodes)
+
+
+def _close_allocations(engine: Engine, rows: _Rows,
+                       nodes: Collection[facts.Node]) -> None:
+    bound = rows.awaited & {node.instance_uuid for node in nodes
+                            if node.instance_uuid is not None}
+    if bound:
+        with engine.database.write() as connection:
+            db_passages.delete_settled(connection, bound)
+
+
+def _write_facts(engine: Engine, rows: _Rows,
+                 nodes: Collection[facts.Node],
+                 asked_at: datetime.datetime) -> None:
+    known, new, other_traits = [], [], []
+    for node in nodes:
+        old = rows.nodes.get(node.uuid)
+        if old is None:
+            new.append(node)
+        elif dataclasses.replace(node, generation=old.generation) != old:
+            known.append(node)
+            if node.traits != old.traits:
+                other_traits.append(node)
+    if not (known or new):
+        return
+    with engine.database.write() as connection:
+        db_nodes.update_facts(connection, known, asked_at)
+        db_nodes.replace_traits(connection, other_traits)
+    for node in new:
+        try:
+            with engine.database.write() as connection:
+                db_nodes.insert_node(connection, node, 1, asked_at)
+        except db_connection.Conflict:
+            LOG.debug('Node %s has been mirrored by another process',
+                      node.uuid)
+
+
+def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
+            node: facts.Node) -> None:
+    verdict = lifecycle.judge(held, node)
+    generation = rows.nodes[held.node_uuid].generation
+    try:
+        if verdict.end is not None:
+            if release.release_on(engine, held.uuid, held.node_uuid,
+                                  generation):
+                LOG.info('Reservation for instance %s on node %s is over: '
+                         '%s', held.instance_uuid, held.node_uuid,
+                         verdict.end)
+        elif verdict.state is not None:
+            with engine.database.write() as connection:
+                if db_nodes.advance(connection, held.node_uuid, generation):
+                    db_reservations.update_state(
+                        connection, held.uuid, verdict.state, engine.clock())
+    except db_connection.Conflict:
+        LOG.debug('The bookings of node %s have changed meanwhile; the next '
+                  'pass looks again', held.node_uuid)
+
+
+def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
+    if uuid in rows.busy:
+        return
+    held = rows.reservations.get(uuid)
+    try:
+        with engine.database.write() as connection:
+            if not db_nodes.advance(connection, uuid,
+                                    rows.nodes[uuid].generation):
+                return
+            if held is not None:
+                db_reservations.delete_one(connection, held.uuid)
+            db_nodes.delete_node(connection, uuid)
+    except db_connection.Conflict:
+        LOG.debug('Node %s has been reserved while it was being forgotten; '
+                  'the next pass looks again', uuid)
+        return
+    LOG.info('Node %s is gone from Ironic%s', uuid,
+             '' if held is None else
+             f', and with it the reservation for {held.instance_uuid}: '
+             f'{lifecycle.End.NODE_DELETED}')
+
+
