@@ -103,6 +103,8 @@ class FakeService(fixtures.Fixture):
             'version': environ.get('HTTP_OPENSTACK_API_VERSION'),
             'ironic_version':
                 environ.get('HTTP_X_OPENSTACK_IRONIC_API_VERSION'),
+            'token': environ.get('HTTP_X_AUTH_TOKEN'),
+            'authorization': environ.get('HTTP_AUTHORIZATION'),
             'proof': environ.get('HTTP_OPENSTACK_BAREMETAL_RESERVATION')}
         self.requests.append(request)
         headers = [('X-OpenStack-Ironic-API-Minimum-Version', '1.1'),

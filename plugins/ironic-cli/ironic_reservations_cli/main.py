@@ -1,0 +1,147 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""``ironic reservation-create``, ``-list``, ``-show`` and ``-delete``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+import json
+import sys
+from typing import Any
+
+from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
+from openstack import exceptions as sdk_exceptions
+import prettytable
+
+from ironic_reservations.client import reservation
+from ironic_reservations_cli import options
+
+COLUMNS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
+           'expires_at', 'state')
+_HEADINGS = ('UUID', 'Node UUID', 'Instance UUID', 'Expires At')
+_LISTED = ('uuid', 'node_uuid', 'instance_uuid', 'expires_at')
+
+
+def create(manager: reservation.ReservationManager,
+           given: argparse.Namespace) -> None:
+    """Reserve a node for an instance."""
+    _print_one(manager.create(given.instance, given.node), given.json)
+
+
+def list_all(manager: reservation.ReservationManager,
+             given: argparse.Namespace) -> None:
+    """List the reservations."""
+    rows = [_told(item) for item in manager.list(limit=0)]
+    if given.json:
+        _print_json(rows)
+    else:
+        _print_table(_HEADINGS, [[row.get(name, '') for name in _LISTED]
+                                 for row in rows])
+
+
+def show(manager: reservation.ReservationManager,
+         given: argparse.Namespace) -> None:
+    """Show a reservation."""
+    _print_one(manager.get(given.reservation), given.json)
+
+
+def delete(manager: reservation.ReservationManager,
+           given: argparse.Namespace) -> None:
+    """Delete a reservation."""
+    manager.delete(given.reservation)
+    if given.json:
+        _print_json({'deleted': given.reservation})
+    else:
+        print(f'Deleted reservation {given.reservation}')
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Give the parser of the whole command."""
+    parser = argparse.ArgumentParser(
+        prog='ironic', description='Reservations of bare metal nodes. The '
+        'commands "baremetal reservation ..." can do more.')
+    options.add(parser)
+    commands = parser.add_subparsers(metavar='<subcommand>', dest='command',
+                                     required=True)
+    for name, function, arguments in (
+            ('reservation-create', create, {
+                'node': ('<node uuid>', 'UUID of the node.'),
+                'instance': ('<instance uuid>',
+                             'UUID of the instance that it is for.')}),
+            ('reservation-list', list_all, {}),
+            ('reservation-show', show, {
+                'reservation': ('<uuid>', 'UUID of the reservation.')}),
+            ('reservation-delete', delete, {
+                'reservation': ('<uuid>', 'UUID of the reservation.')})):
+        summary = (function.__doc__ or '').rstrip('.')
+        command = commands.add_parser(name, help=summary,
+                                      description=f'{summary}.')
+        for argument, (metavar, text) in arguments.items():
+            command.add_argument(argument, metavar=metavar, help=text)
+        command.set_defaults(function=function)
+    commands.add_parser('help', help='Show this text').set_defaults(
+        function=None)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; give the exit status."""
+    parser = build_parser()
+    given = parser.parse_args(argv)
+    if given.function is None:
+        parser.print_help()
+        return 0
+    try:
+        given.function(
+            reservation.ReservationManager(options.connect(given)), given)
+    except (exc.ClientException, ksa_exceptions.ClientException,
+            sdk_exceptions.SDKException, OSError) as error:
+        print(_one_line(error), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _told(item: reservation.Reservation) -> dict[str, Any]:
+    told = item.to_dict()
+    return {name: told[name] for name in COLUMNS if name in told}
+
+
+def _print_one(item: reservation.Reservation, as_json: bool) -> None:
+    told = _told(item)
+    if as_json:
+        _print_json(told)
+    else:
+        _print_table(('Property', 'Value'), sorted(told.items()))
+
+
+def _print_json(what: Any) -> None:
+    print(json.dumps(what, indent=2))
+
+
+def _print_table(headings: Iterable[str],
+                 rows: Iterable[Iterable[Any]]) -> None:
+    table = prettytable.PrettyTable(list(headings))
+    table.align = 'l'
+    for row in rows:
+        table.add_row(['' if cell is None else cell for cell in row])
+    print(table)
+
+
+def _one_line(error: Exception) -> str:
+    return '; '.join(line.strip() for line in str(error).splitlines()
+                     if line.strip()) or type(error).__name__

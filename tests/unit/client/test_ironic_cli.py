@@ -1,0 +1,131 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The old ``ironic`` command of plugins/ironic-cli."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import pathlib
+import sys
+
+import fixtures
+
+from tests.unit.client import base
+from tests.unit.client import fake
+
+PLUGIN = pathlib.Path(__file__).parents[3] / 'plugins' / 'ironic-cli'
+
+
+class IronicCommandTest(base.ClientTestCase):
+    """The four commands of the specification."""
+
+    def setUp(self) -> None:
+        """Make the plugin importable, and forget this shell's settings."""
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.path', [str(PLUGIN), *sys.path]))
+        for name in list(os.environ):
+            if name.startswith(('OS_', 'IRONIC_')):
+                self.useFixture(fixtures.EnvironmentVariable(name))
+        self.main = importlib.import_module('ironic_reservations_cli.main')
+        self.one = self.service.node('one')
+
+    def ironic(self, *args: str, endpoint: bool = True,
+               ) -> tuple[int, str, str]:
+        """Run the command; give its status and what it printed."""
+        out, err = io.StringIO(), io.StringIO()
+        argv = ['--os-endpoint', self.service.url] if endpoint else []
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = self.main.main([*argv, *args])
+        return status, out.getvalue(), err.getvalue()
+
+    def test_create_list_show_delete(self):
+        """As tables."""
+        status, out, err = self.ironic(
+            'reservation-create', self.one, base.INSTANCE)
+        self.assertEqual((0, ''), (status, err))
+        held, = self.service.reservations.values()
+        self.assertRegex(out, r'\| Property +\| Value')
+        self.assertRegex(out, rf'\| uuid +\| {held["uuid"]} +\|')
+        status, out, _ = self.ironic('reservation-list')
+        self.assertRegex(out, r'\| UUID +\| Node UUID +\| Instance UUID')
+        self.assertIn(f'| {held["uuid"]} | {self.one} | {base.INSTANCE} |',
+                      out)
+        status, out, _ = self.ironic('reservation-show', held['uuid'])
+        self.assertRegex(out, rf'\| node_uuid +\| {self.one} +\|')
+        self.assertRegex(out, r'\| updated_at +\|  +\|')
+        status, out, _ = self.ironic('reservation-delete', held['uuid'])
+        self.assertEqual((0, f'Deleted reservation {held["uuid"]}\n'),
+                         (status, out))
+        self.assertEqual({}, self.service.reservations)
+
+    def test_json(self):
+        """For scripts."""
+        _, out, _ = self.ironic('--json', 'reservation-create', self.one,
+                                base.INSTANCE)
+        made = json.loads(out)
+        self.assertEqual(self.one, made['node_uuid'])
+        _, out, _ = self.ironic('--json', 'reservation-list')
+        self.assertEqual([made], json.loads(out))
+        _, out, _ = self.ironic('--json', 'reservation-show', made['uuid'])
+        self.assertEqual(made, json.loads(out))
+
+    def test_list_shows_all_pages(self):
+        """The old command knew no pages here."""
+        self.service.page = 1
+        self.ironic('reservation-create', self.one, base.INSTANCE)
+        self.ironic('reservation-create', self.service.node('two'),
+                    base.OTHER_INSTANCE)
+        _, out, _ = self.ironic('--json', 'reservation-list')
+        self.assertEqual(2, len(json.loads(out)))
+
+    def test_an_error_is_one_line(self):
+        """On standard error, with status 1."""
+        self.service.answers = [fake.refused(self.one)]
+        status, out, err = self.ironic('reservation-create', self.one,
+                                       base.INSTANCE)
+        self.assertEqual((1, ''), (status, out))
+        self.assertEqual(1, len(err.splitlines()))
+        self.assertIn('[reservation.no_node_available]', err)
+        self.assertIn(f'; node {self.one}: is in maintenance', err)
+
+    def test_the_endpoint_from_the_environment(self):
+        """Either of the names that were in use."""
+        for name in ('OS_ENDPOINT', 'IRONIC_URL'):
+            with fixtures.EnvironmentVariable(name, self.service.url):
+                status, _, err = self.ironic('reservation-list',
+                                             endpoint=False)
+            self.assertEqual((0, ''), (status, err))
+        status, _, err = self.ironic('reservation-list', endpoint=False)
+        self.assertEqual(1, status)
+        self.assertIn('--os-endpoint', err)
+
+    def test_credentials(self):
+        """A token as it is; a name and a password for the endpoint itself."""
+        self.ironic('--os-auth-token', 'secret', 'reservation-list')
+        self.assertEqual('secret', self.service.requests[-1]['token'])
+        self.ironic('--os-username', 'me', '--os-password', 'word',
+                    'reservation-list')
+        self.assertEqual('Basic bWU6d29yZA==',
+                         self.service.requests[-1]['authorization'])
+
+    def test_wrong_use(self):
+        """The parser's own words, and its status."""
+        self.assertRaises(SystemExit, self.ironic, 'reservation-create',
+                          self.one)
+        self.assertEqual(0, self.ironic('help')[0])
