@@ -44,10 +44,22 @@ class Refusal:
 
     def __str__(self) -> str:
         """Give the whole story, the reasons one a line."""
-        head = f'{self.sentence} [{self.code}] (HTTP {self.status})'
+        head = f'{self._claim()} [{self.code}] (HTTP {self.status})'
         if self.request_id:
             head += f' (Request-ID: {self.request_id})'
         return '\n'.join([head, *(f'  {_line(r)}' for r in self.reasons)])
+
+    def _claim(self) -> str:
+        """Give the sentence without the reasons that follow as lines."""
+        # NOTE: the service puts them into the sentence as well, for clients
+        # that read nothing else.
+        claim, colon, told = self.sentence.partition(': ')
+        if colon and self.reasons:
+            first = self.reasons[0]
+            if str(first.get('node_uuid')) in told or (
+                    f'{first.get("nodes")} {first.get("code")}' in told):
+                return claim + '.'
+        return self.sentence
 
 
 def read(content: bytes | str) -> Refusal | None:
