@@ -109,12 +109,13 @@ def delete_void(connection: sa.Connection, ids: Collection[int],
         _r.id.in_(ids), sa.not_(nodes.is_live(now))))
 
 
-def delete_all_void(connection: sa.Connection,
-                    now: datetime.datetime) -> int:
-    """Delete every void row; gives how many."""
-    return int(connection.execute(sa.delete(tables.reservations).where(
-        _r.state == facts.State.RESERVED.value,
-        _r.expires_at <= now)).rowcount)
+def read_void(connection: sa.Connection, now: datetime.datetime,
+              limit: int) -> list[facts.Reservation]:
+    """Read rows that are void, the oldest first."""
+    return [_reservation(row) for row in connection.execute(
+        sa.select(*_COLUMNS)
+        .where(_r.state == facts.State.RESERVED.value, _r.expires_at <= now)
+        .order_by(_r.expires_at).limit(limit))]
 
 
 def delete_one(connection: sa.Connection, uuid: str) -> bool:

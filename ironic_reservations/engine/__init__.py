@@ -21,6 +21,7 @@ from oslo_config import cfg
 from ironic_reservations import clock as clock_module
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection
+from ironic_reservations.engine import announce
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Engine:
     conf: cfg.ConfigOpts
     database: connection.Database
     clock: clock_module.Clock
+    announcer: announce.Announcer
     ironic: ironic_client.Ironic | None = None
 
 
@@ -42,4 +44,4 @@ def build(conf: cfg.ConfigOpts,
           clock: clock_module.Clock = clock_module.utc_now) -> Engine:
     """Put an engine together from the configuration."""
     return Engine(conf=conf, database=connection.Database(conf), clock=clock,
-                  ironic=ironic)
+                  announcer=announce.Announcer(conf), ironic=ironic)

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
 from ironic_reservations.engine import retry
 from ironic_reservations import errors
+from ironic_reservations.planner import facts
 
 
 def release(engine: Engine, uuid: str) -> None:
@@ -29,22 +31,28 @@ def release(engine: Engine, uuid: str) -> None:
 
     :raises ReservationNotFound: there is none, or it has expired.
     """
-    def attempt() -> None:
-        find.get(engine, uuid)
+    def attempt() -> facts.Reservation:
+        reservation = find.get(engine, uuid)
         with engine.database.write() as connection:
             if not db_reservations.delete_one(connection, uuid):
                 raise errors.ReservationNotFound(find.unknown(uuid))
-    retry.until_committed(attempt)
+        return reservation
+    engine.announcer.tell(announce.DELETE, retry.until_committed(attempt))
 
 
-def release_on(engine: Engine, uuid: str, node_uuid: str,
-               generation: int) -> bool:
+def release_on(engine: Engine, reservation: facts.Reservation,
+               generation: int, reason: str) -> bool:
     """End a reservation, unless its node's bookings changed since a look.
 
     :param generation: that of the node when the reason was found.
+    :param reason: why it ends.
     :returns: whether it was ended.
     :raises Conflict: another transaction is in the way.
     """
     with engine.database.write() as connection:
-        return (db_nodes.advance(connection, node_uuid, generation)
-                and db_reservations.delete_one(connection, uuid))
+        ended = (db_nodes.advance(connection, reservation.node_uuid,
+                                  generation)
+                 and db_reservations.delete_one(connection, reservation.uuid))
+    if ended:
+        engine.announcer.tell(announce.DELETE, reservation, reason)
+    return ended

@@ -17,6 +17,7 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
 from ironic_reservations.engine import retry
@@ -44,4 +45,6 @@ def renew(engine: Engine, uuid: str,
             renewed = db_reservations.read_by_uuid(connection, uuid)
         assert renewed is not None
         return renewed
-    return retry.until_committed(attempt)
+    renewed = retry.until_committed(attempt)
+    engine.announcer.tell(announce.UPDATE, renewed)
+    return renewed

@@ -21,6 +21,7 @@ import uuid as uuid_module
 
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import retry
@@ -104,12 +105,17 @@ def _commit(engine: Engine, ask: pick.Ask, node: facts.Node,
         instance_uuid=ask.instance_uuid, created_at=now, updated_at=None,
         expires_at=ask.expires_at, project_id=ask.project_id,
         user_id=ask.user_id)
-    void = {row.id for row in related
-            if row.id is not None and not row.live(now)
+    void = {row for row in related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
     with engine.database.write() as connection:
         plan.claim(connection, node, now)
         if void:
-            db_reservations.delete_void(connection, void, now)
-        return db_reservations.insert(connection, reservation)
+            db_reservations.delete_void(
+                connection, [row.id for row in void if row.id is not None],
+                now)
+        reservation = db_reservations.insert(connection, reservation)
+    for row in void:
+        engine.announcer.tell(announce.DELETE, row, announce.EXPIRED)
+    engine.announcer.tell(announce.CREATE, reservation)
+    return reservation

@@ -25,6 +25,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import release
 from ironic_reservations.planner import facts
@@ -177,8 +178,7 @@ def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
     generation = rows.nodes[held.node_uuid].generation
     try:
         if verdict.end is not None:
-            if release.release_on(engine, held.uuid, held.node_uuid,
-                                  generation):
+            if release.release_on(engine, held, generation, verdict.end):
                 LOG.info('Reservation for instance %s on node %s is over: '
                          '%s', held.instance_uuid, held.node_uuid,
                          verdict.end)
@@ -208,9 +208,11 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
         LOG.debug('Node %s has been reserved while it was being forgotten; '
                   'the next pass looks again', uuid)
         return
-    LOG.info('Node %s is gone from Ironic%s', uuid,
-             '' if held is None else
-             f', and with it the reservation for {held.instance_uuid}: '
-             f'{lifecycle.End.NODE_DELETED}')
+    LOG.info('Node %s is gone from Ironic', uuid)
+    if held is not None:
+        LOG.warning('The reservation for instance %s is over: %s',
+                    held.instance_uuid, lifecycle.End.NODE_DELETED)
+        engine.announcer.tell(announce.DELETE, held,
+                              lifecycle.End.NODE_DELETED)
 
 

@@ -18,9 +18,13 @@ from oslo_log import log
 
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 
 LOG = log.getLogger(__name__)
+
+#: The rest is for the next pass, so that no transaction gets long.
+_BATCH = 1000
 
 
 def sweep(engine: Engine) -> int:
@@ -29,9 +33,16 @@ def sweep(engine: Engine) -> int:
     :returns: how many reservations.
     """
     now = engine.clock()
+    with engine.database.read() as connection:
+        void = db_reservations.read_void(connection, now, _BATCH)
     with engine.database.write() as connection:
-        swept = db_reservations.delete_all_void(connection, now)
+        if void:
+            db_reservations.delete_void(
+                connection, [row.id for row in void if row.id is not None],
+                now)
         db_passages.delete_expired(connection, now)
-    if swept:
-        LOG.info('%d reservations have expired', swept)
-    return swept
+    for reservation in void:
+        LOG.info('The reservation for instance %s on node %s has expired',
+                 reservation.instance_uuid, reservation.node_uuid)
+        engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
+    return len(void)
