@@ -1,0 +1,143 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The WSGI application, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import threading
+
+from oslo_config import cfg
+from oslo_middleware import http_proxy_to_wsgi
+from oslo_middleware import request_id
+import pecan
+
+from ironic_reservations import policies
+from ironic_reservations.api import body
+from ironic_reservations.api import errors as api_errors
+from ironic_reservations.api import front
+from ironic_reservations.api import health
+from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import metrics as api_metrics
+from ironic_reservations.api import reservations
+from ironic_reservations.api import root
+from ironic_reservations.api import wsgi
+from ironic_reservations.engine import Engine
+
+#: Open to anybody, so that clients find out how to get in.
+_PUBLIC = frozenset(('', '/v1', '/openapi.json'))
+
+
+class RequestId(request_id.RequestId):
+    """Gives each request an id, in the header that Ironic has besides."""
+
+    compat_headers = ['openstack-request-id']
+
+
+def make_app(engine: Engine, enforcer: policies.Enforcer,
+             conf: cfg.ConfigOpts, identity: api_identity.Provider,
+             authenticate: wsgi.Middleware | None = None
+             ) -> wsgi.Application:
+    """Make the application.
+
+    :param conf: the options of [api].
+    :param identity: tells who calls from the environ of a request.
+    :param authenticate: wraps what is not open to anybody; ``None`` where
+        requests come authenticated.
+    """
+    metrics = api_metrics.Metrics(engine)
+    inside = body.Gate(_Pecan(_resources(engine, enforcer, metrics, conf)),
+                       conf.api.max_request_body_size)
+    guarded: wsgi.Application = _Identified(inside, identity)
+    if authenticate is not None:
+        guarded = authenticate(guarded)
+    plain: dict[str, wsgi.Application] = dict.fromkeys(_PUBLIC, inside)
+    plain['/healthcheck'] = health.Health(engine)
+    if conf.api.metrics:
+        plain['/metrics'] = metrics
+    app: wsgi.Application = front.Front(_Fork(plain, guarded), metrics)
+    if conf.oslo_middleware.enable_proxy_headers_parsing:
+        app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
+    return RequestId(app, conf)
+
+
+def _resources(engine: Engine, enforcer: policies.Enforcer,
+               metrics: api_metrics.Metrics, conf: cfg.ConfigOpts
+               ) -> Mapping[tuple[str, ...], root.Resource]:
+    return {
+        (): root.VersionDocument(conf, whole=True),
+        ('v1',): root.VersionDocument(conf, whole=False),
+        ('openapi.json',): root.Description(),
+        ('v1', 'reservations'): reservations.Reservations(
+            engine, enforcer, metrics),
+        ('v1', 'reservations', root.ANY): reservations.Reservation(
+            engine, enforcer),
+    }
+
+
+class _Pecan:
+    """The pecan application, with what it refuses by itself as our errors."""
+
+    def __init__(self, resources: Mapping[tuple[str, ...], root.Resource]
+                 ) -> None:
+        self._application = pecan.make_app(
+            root.Root(resources), force_canonical=False,
+            guess_content_type_from_ext=False, debug=False,
+            context_local_factory=_context_local)
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        answer = wsgi.call(self._application, environ)
+        refused = environ.get('pecan.original_exception')
+        if refused is not None:
+            raise api_errors.from_pecan(refused)
+        return answer.send(start_response)
+
+
+def _context_local() -> threading.local:
+    """Give the thread-local that pecan has, or its first one.
+
+    NOTE: there is one for all applications of a process, and each new
+    application would replace it under the requests that are being served.
+    """
+    present: threading.local | None = pecan.core.state
+    return threading.local() if present is None else present
+
+
+class _Identified:
+    """Finds out who calls, once, before anything is looked at."""
+
+    def __init__(self, application: wsgi.Application,
+                 identity: api_identity.Provider) -> None:
+        self._application = application
+        self._identity = identity
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        environ[api_identity.KEY] = self._identity(environ)
+        return self._application(environ, start_response)
+
+
+class _Fork:
+    """Sends some paths one way and all others another."""
+
+    def __init__(self, plain: Mapping[str, wsgi.Application],
+                 others: wsgi.Application) -> None:
+        self._plain = plain
+        self._others = others
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        application = self._plain.get(environ['PATH_INFO'], self._others)
+        return application(environ, start_response)

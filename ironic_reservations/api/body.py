@@ -1,0 +1,216 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The gate for request bodies: one JSON document in UTF-8, or a refusal.
+
+What comes through can be read in one way only, whatever reads it next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+import io
+import json
+import math
+import re
+from typing import Any
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+
+#: Where the outcome is kept for whoever answers the request.
+KEY = 'ironic_reservations.body'
+
+JSON = 'application/json'
+JSON_PATCH = 'application/json-patch+json'
+
+#: No document of this API is half as deep.
+_MAX_DEPTH = 16
+_ESCAPED_SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
+_LENGTH = re.compile(r'[0-9]{1,18}')
+
+
+@dataclasses.dataclass(frozen=True)
+class Body:
+    """What a request carried.
+
+    :ivar raw: the bytes, as far as they were read.
+    :ivar refusal: why they are not a JSON document.
+    """
+
+    raw: bytes = b''
+    document: Any = None
+    refusal: errors.ReservationError | None = None
+
+    def expect_json(self) -> Any:
+        """Give the document.
+
+        :raises ReservationError: there is none, or it cannot be read.
+        """
+        if self.refusal is not None:
+            raise self.refusal
+        if not self.raw:
+            raise errors.Malformed('The request has no body. Send a JSON '
+                                   'document.')
+        return self.document
+
+    def expect_nothing(self) -> None:
+        """Make sure that there is no body.
+
+        :raises Malformed: there is one, which nobody would read.
+        """
+        if self.raw or self.refusal is not None:
+            raise errors.Malformed('This request takes no body. Send it '
+                                   'without one.')
+
+
+class Gate:
+    """Reads the body of each request and passes on a canonical one.
+
+    A refusal is kept, not raised, so that a path or a method that is not
+    there is told first.
+
+    :param max_size: the largest body, in bytes.
+    """
+
+    def __init__(self, application: wsgi.Application, max_size: int) -> None:
+        self._application = application
+        self._max_size = max_size
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        try:
+            raw = _read(environ, self._max_size)
+        except errors.ReservationError as exc:
+            body = Body(refusal=exc)
+        else:
+            body = _parse(raw, environ) if raw else Body()
+        environ[KEY] = body
+        passed = b'' if body.refusal is not None else body.raw
+        environ['wsgi.input'] = io.BytesIO(passed)
+        environ['CONTENT_LENGTH'] = str(len(passed))
+        environ.pop('HTTP_TRANSFER_ENCODING', None)
+        # NOTE: pecan reads forms and multipart bodies wherever the type
+        # says so; there are none in this API.
+        if passed:
+            environ['CONTENT_TYPE'] = JSON
+        else:
+            environ.pop('CONTENT_TYPE', None)
+        return self._application(environ, start_response)
+
+
+def _read(environ: wsgi.Environ, max_size: int) -> bytes:
+    if environ.get('HTTP_TRANSFER_ENCODING'):
+        raise errors.LengthRequired(
+            'The body comes in chunks of unknown number. Send it with a '
+            'Content-Length.')
+    stated = environ.get('CONTENT_LENGTH') or '0'
+    if not _LENGTH.fullmatch(stated):
+        raise errors.Malformed(
+            f'The Content-Length {stated[:20]!r} is not a number of bytes.')
+    length = int(stated)
+    if length > max_size:
+        raise errors.TooLarge(
+            f'The body has {length} bytes; at most {max_size} are taken. '
+            'Send less, such as fewer nodes, in one request.')
+    chunks = []
+    while length:
+        # NOTE: a server may give less than what is asked for.
+        chunk = environ['wsgi.input'].read(length)
+        if not chunk:
+            raise errors.Malformed(
+                f'The body ended {length} bytes before its Content-Length.')
+        chunks.append(chunk)
+        length -= len(chunk)
+    return b''.join(chunks)
+
+
+def _parse(raw: bytes, environ: wsgi.Environ) -> Body:
+    try:
+        _check_type(environ)
+        return Body(raw, _load(raw))
+    except errors.ReservationError as exc:
+        return Body(raw, refusal=exc)
+
+
+def _check_type(environ: wsgi.Environ) -> None:
+    stated = environ.get('CONTENT_TYPE', '')
+    kind, *parameters = (part.strip().lower() for part in stated.split(';'))
+    taken = ([JSON, JSON_PATCH] if environ['REQUEST_METHOD'] == 'PATCH'
+             else [JSON])
+    if kind not in taken:
+        raise errors.UnsupportedMediaType(
+            f'The Content-Type is {stated[:80]!r}; send {JSON}.')
+    for parameter in parameters:
+        name, _, value = parameter.partition('=')
+        if name == 'charset' and value.strip('"') not in ('utf-8', 'utf8'):
+            raise errors.UnsupportedMediaType(
+                f'The charset is {value[:40]!r}; send UTF-8.')
+    encoding = environ.get('HTTP_CONTENT_ENCODING', 'identity')
+    if encoding.strip().lower() not in ('', 'identity'):
+        raise errors.UnsupportedMediaType(
+            f'The Content-Encoding is {encoding[:40]!r}; send the body as '
+            'it is.')
+
+
+def _load(raw: bytes) -> Any:
+    try:
+        text = raw.decode('utf-8')
+        document = json.loads(text, object_pairs_hook=_object,
+                              parse_float=_number, parse_constant=_constant)
+        if _ESCAPED_SURROGATE.search(text):
+            json.dumps(document, ensure_ascii=False).encode('utf-8')
+    except UnicodeError as exc:
+        raise errors.Malformed('The body is not text in UTF-8.') from exc
+    except RecursionError as exc:
+        raise _too_deep() from exc
+    except ValueError as exc:
+        raise errors.Malformed(
+            f'The body is not a JSON document: {exc}.') from exc
+    _check_depth(document, _MAX_DEPTH)
+    return document
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        # NOTE: readers differ in which one they believe.
+        raise ValueError('an object has a key twice')
+    return out
+
+
+def _number(literal: str) -> float:
+    value = float(literal)
+    if not math.isfinite(value):
+        raise ValueError('a number is too large')
+    return value
+
+
+def _constant(literal: str) -> float:
+    raise ValueError(f'{literal} is not JSON')
+
+
+def _check_depth(value: Any, levels: int) -> None:
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    if not levels:
+        raise _too_deep()
+    for item in value:
+        _check_depth(item, levels - 1)
+
+
+def _too_deep() -> errors.Malformed:
+    return errors.Malformed('The body is nested too deeply to be a request '
+                            'of this API.')

@@ -1,0 +1,85 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""From whatever went wrong to an answer; nothing of a traceback gets out."""
+
+from __future__ import annotations
+
+from oslo_log import log
+from webob import exc as webob_exc
+
+from ironic_reservations import errors
+from ironic_reservations import faults
+from ironic_reservations.api import versions
+from ironic_reservations.api import wsgi
+from ironic_reservations.db import connection
+
+LOG = log.getLogger(__name__)
+
+#: What pecan refuses by itself.
+_PECAN = {
+    400: (errors.Malformed, 'The request cannot be read.'),
+    404: (errors.ResourceNotFound, 'There is nothing at this path.'),
+    405: (errors.MethodNotAllowed, 'The method is not served at this path.'),
+    406: (errors.NotAcceptable,
+          'The Accept header takes none of what is served here. Accept '
+          'application/json.'),
+}
+
+
+def from_pecan(exc: webob_exc.HTTPException) -> errors.ReservationError:
+    """Give the error that stands for one of pecan's own."""
+    kind, sentence = _PECAN.get(exc.status_int, (None, ''))
+    if kind is None:
+        return unexpected()
+    return kind(sentence)
+
+
+def unexpected() -> errors.Unexpected:
+    """Give the error for a bug."""
+    return errors.Unexpected(
+        'The service failed unexpectedly. Tell the operator the request id; '
+        'the log says more under it.')
+
+
+def told(exc: Exception, environ: wsgi.Environ) -> errors.ReservationError:
+    """Give the error to answer with; log what is not meant for clients.
+
+    :param exc: what went wrong; it is being handled.
+    """
+    if isinstance(exc, errors.ReservationError):
+        return exc
+    if isinstance(exc, webob_exc.HTTPException):
+        return from_pecan(exc)
+    if isinstance(exc, connection.Conflict):
+        return errors.Contention(
+            'Other requests were in the way of this one. Nothing was '
+            'changed; try again.')
+    LOG.error('Request %s failed unexpectedly',
+              environ.get('openstack.request_id'), exc_info=exc)
+    return unexpected()
+
+
+def answer(error: errors.ReservationError, environ: wsgi.Environ,
+           minor: int | None) -> wsgi.Answer:
+    """Give the answer that tells of an error.
+
+    :param minor: the version in use; ``None`` where none could be agreed.
+    """
+    status, body = faults.render(
+        error, environ.get('openstack.request_id'),
+        with_details=minor is None or minor >= versions.REASONS)
+    headers = [('Content-Type', 'application/json'),
+               ('Content-Length', str(len(body)))]
+    if isinstance(error, errors.MethodNotAllowed):
+        headers.append(('Allow', ', '.join(error.details.get('allow', ()))))
+    return wsgi.Answer(status, headers, body)

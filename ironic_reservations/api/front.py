@@ -1,0 +1,77 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The outermost layer: version, errors and metrics of every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oslo_context import context as oslo_context
+
+from ironic_reservations import errors
+from ironic_reservations.api import errors as api_errors
+from ironic_reservations.api import metrics as api_metrics
+from ironic_reservations.api import versions
+from ironic_reservations.api import wsgi
+
+#: Where the layers inside find the minor version in use.
+MINOR = 'ironic_reservations.minor'
+
+
+class Front:
+    """Agrees on a version and turns what goes wrong into an answer."""
+
+    def __init__(self, application: wsgi.Application,
+                 metrics: api_metrics.Metrics) -> None:
+        self._application = application
+        self._metrics = metrics
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        method = environ['REQUEST_METHOD']
+        # NOTE: inside Ironic the thread serves Ironic too, and its log
+        # lines must not carry the id of a request of ours.
+        before = oslo_context.get_current()
+        minor: int | None = None
+        code = None
+        try:
+            minor = versions.requested(
+                environ.get('HTTP_OPENSTACK_API_VERSION'))
+            environ[MINOR] = minor
+            _make_plain(environ)
+            answer = wsgi.call(self._application, environ)
+        except Exception as exc:
+            error = api_errors.told(exc, environ)
+            code = error.code
+            answer = api_errors.answer(error, environ, minor)
+        finally:
+            if before is not None:
+                before.update_store()
+        self._metrics.count(method, answer.status, code)
+        answer.headers.extend(versions.headers(minor))
+        return answer.send(start_response, with_body=method != 'HEAD')
+
+
+def _make_plain(environ: wsgi.Environ) -> None:
+    """Leave one spelling of each path, and GET for HEAD.
+
+    :raises Malformed: the path is not text.
+    """
+    path = environ.get('PATH_INFO', '')
+    try:
+        path.encode('latin-1').decode('utf-8')
+    except UnicodeError as exc:
+        raise errors.Malformed('The path is not text in UTF-8.') from exc
+    environ['PATH_INFO'] = path[:-1] if path.endswith('/') else path
+    if environ['REQUEST_METHOD'] == 'HEAD':
+        environ['REQUEST_METHOD'] = 'GET'

@@ -1,0 +1,115 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Prometheus metrics of this process, in a registry of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+
+import prometheus_client
+from prometheus_client import core
+from prometheus_client import exposition
+from prometheus_client import registry as prometheus_registry
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.planner import facts
+
+_METHODS = frozenset(('GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'))
+_PREFIX = 'ironic_reservations_'
+
+
+class Metrics:
+    """What the API counts; served as an application of its own.
+
+    NOTE: never the library's global registry, which belongs to Ironic where
+    we run inside its process.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._registry = prometheus_client.CollectorRegistry()
+        self._requests = prometheus_client.Counter(
+            _PREFIX + 'requests', 'Requests answered.',
+            ('method', 'status'), registry=self._registry)
+        self._refusals = prometheus_client.Counter(
+            _PREFIX + 'refusals', 'Requests refused, by code.', ('code',),
+            registry=self._registry)
+        self._picks = prometheus_client.Histogram(
+            _PREFIX + 'pick_seconds',
+            'Time to pick and claim a node, or to find none.',
+            registry=self._registry,
+            buckets=(.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
+        self._registry.register(_Live(engine))
+
+    def count(self, method: str, status: int, code: str | None) -> None:
+        """Count an answer.
+
+        :param code: of the error that it tells of, if it does.
+        """
+        # NOTE: a client may invent methods; a label for each would let it
+        # fill the memory.
+        self._requests.labels(method if method in _METHODS else 'other',
+                              str(status)).inc()
+        if code is not None:
+            self._refusals.labels(code).inc()
+
+    @contextlib.contextmanager
+    def picking(self) -> Iterator[None]:
+        """Measure a pick, successful or not."""
+        with self._picks.time():
+            yield
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        encoder, content_type = exposition.choose_encoder(
+            environ.get('HTTP_ACCEPT', ''))
+        text = encoder(self._registry)
+        return wsgi.Answer(200, [
+            ('Content-Type', content_type),
+            ('Content-Length', str(len(text)))], text).send(start_response)
+
+
+class _Live(prometheus_registry.Collector):
+    """The live reservations, counted when somebody asks."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def describe(self) -> Iterable[core.Metric]:
+        """Name the metric without asking the database."""
+        return [self._family()]
+
+    @staticmethod
+    def _family() -> core.GaugeMetricFamily:
+        return core.GaugeMetricFamily(
+            _PREFIX + 'live', 'Live reservations, by state.',
+            labels=('state',))
+
+    def collect(self) -> Iterable[core.Metric]:
+        """Count them."""
+        family = self._family()
+        try:
+            with self._engine.database.read() as connection:
+                counts = db_reservations.count_live(connection,
+                                                    self._engine.clock())
+        except errors.DatabaseUnavailable:
+            # NOTE: the other metrics are wanted most of all now; a gauge
+            # that is absent does not claim that there are none.
+            return []
+        for state in facts.State:
+            family.add_metric((state.value,), counts.get(state, 0))
+        return [family]

@@ -1,0 +1,319 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""/v1/reservations: promises of nodes (seed 004, and what came later)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+from urllib import parse
+
+import pecan
+
+from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.api import expose
+from ironic_reservations.api import metrics as api_metrics
+from ironic_reservations.api import root
+from ironic_reservations.api import types
+from ironic_reservations.api import url
+from ironic_reservations.api import versions
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import find
+from ironic_reservations.engine import release
+from ironic_reservations.engine import renew
+from ironic_reservations.engine import reserve
+from ironic_reservations.engine import terms
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
+
+#: Ironic as the caller sees it, where we run inside its API.
+OBSERVER = 'ironic_reservations.observer'
+
+_POLICY = 'baremetal:reservation:'
+_PATH = f'/v{versions.MAJOR}/reservations'
+
+
+class Reservations(root.Resource):
+    """All reservations that the caller may see."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer,
+                 metrics: api_metrics.Metrics) -> None:
+        self._engine = engine
+        self._enforcer = enforcer
+        self._metrics = metrics
+
+    @expose.expose(takes_body=True)
+    def post(self, call: expose.Call) -> pecan.Response:
+        """Reserve the first node of a list, or one with given properties."""
+        context = call.context
+        self._enforcer.authorize(context, _POLICY + 'create',
+                                 {'project_id': context.project_id})
+        ask = self._read_ask(call)
+        sees = facts.Visibility(
+            everything=self._enforcer.check(
+                context, _POLICY + 'create_any_node',
+                {'project_id': context.project_id}),
+            project_id=context.project_id)
+        with self._metrics.picking():
+            made = reserve.reserve(self._engine, ask, sees,
+                                   call.environ.get(OBSERVER))
+        base = url.root(call.environ, self._engine.conf)
+        return expose.answer({'reservation': shaper(call.minor, base)(made)},
+                             201, Location=f'{base}{_PATH}/{made.uuid}')
+
+    def _read_ask(self, call: expose.Call) -> pick.Ask:
+        wanted = types.read(types.NewReservation, call.document, call.minor,
+                            'key')
+        node_uuids = types.given(wanted.node_uuid)
+        resource_class = types.given(wanted.resource_class)
+        traits = types.given(wanted.traits) or frozenset()
+        most = self._engine.conf.api.max_nodes_per_request
+        if node_uuids is None and not (resource_class or traits):
+            raise errors.InvalidValue(
+                'node_uuid: the list of nodes to choose from is missing.'
+                + ('' if call.minor < versions.PICK else ' Send it, or '
+                   'resource_class, or traits.'))
+        if node_uuids is not None and len(node_uuids) > most:
+            raise errors.InvalidValue(
+                f'node_uuid: {len(node_uuids)} nodes are listed; at most '
+                f'{most} are taken.')
+        return pick.Ask(
+            instance_uuid=wanted.instance_uuid, node_uuids=node_uuids,
+            resource_class=resource_class, traits=traits,
+            uuid=types.given(wanted.uuid),
+            expires_at=terms.expiry(
+                self._engine.conf, self._engine.clock(),
+                types.given(wanted.expires_at), types.given(wanted.ttl)),
+            project_id=call.context.project_id,
+            user_id=call.context.user_id)
+
+    @expose.expose(query=types.ListQuery)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """List reservations; from version 1.3 on in pages."""
+        query = self._read_query(call)
+        fields = types.given(call.query.fields)
+        page = [] if query is None else find.page(self._engine, query)
+        base = url.root(call.environ, self._engine.conf)
+        shape = shaper(call.minor, base, fields)
+        document: dict[str, Any] = {
+            'reservations': [shape(each) for each in page]}
+        if query is not None and query.limit == len(page):
+            document['next'] = _next(base, query, fields, page[-1].uuid)
+        return expose.answer(document)
+
+    def _read_query(self, call: expose.Call) -> find.Query | None:
+        """Give what to look for, or ``None`` where nothing can be visible.
+
+        :raises Forbidden: it is not the caller's to see.
+        """
+        asked = call.query
+        project = self._visible_project(call, types.given(asked.project))
+        if project == '':
+            return None
+        marker = types.given(asked.marker)
+        limit = None
+        if call.minor >= versions.PAGES:
+            most = self._engine.conf.api.max_limit
+            limit = min(types.given(asked.limit) or most, most)
+        if marker is not None:
+            self._check_marker(call, marker)
+        return find.Query(
+            node_uuid=types.given(asked.node),
+            instance_uuid=types.given(asked.instance), project_id=project,
+            marker=marker, limit=limit,
+            sort_key=types.given(asked.sort_key) or 'created_at',
+            sort_dir=types.given(asked.sort_dir) or 'asc')
+
+    def _visible_project(self, call: expose.Call,
+                         asked: str | None) -> str | None:
+        """Give the project to list, ``None`` for all, '' for none."""
+        context = call.context
+        own = {'project_id': context.project_id}
+        if self._enforcer.check(context, _POLICY + 'list_all', own):
+            return asked
+        self._enforcer.authorize(context, _POLICY + 'list', own)
+        if asked not in (None, context.project_id):
+            raise errors.Forbidden(
+                'Only an administrator may list the reservations of another '
+                'project. Leave the project out to list your own.')
+        return context.project_id or ''
+
+    def _check_marker(self, call: expose.Call, marker: str) -> None:
+        """Keep a page from telling whether another's uuid exists.
+
+        :raises ReservationNotFound: it is another's.
+        """
+        try:
+            reservation = find.get(self._engine, marker)
+        except errors.ReservationNotFound:
+            # NOTE: one that expired between two pages still marks a place.
+            return
+        if not _may(self._enforcer, call, 'get', reservation):
+            raise errors.ReservationNotFound(find.unknown(marker))
+
+
+class Reservation(root.Resource):
+    """One reservation."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        self._engine = engine
+        self._enforcer = enforcer
+
+    @expose.expose(query=types.ShowQuery)
+    def get(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Show the reservation."""
+        found = self._find(call, ident)
+        return self._answer(call, found, types.given(call.query.fields))
+
+    @expose.expose(takes_body=True, since=versions.TIMES)
+    def patch(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Renew the reservation."""
+        found = self._find(call, ident, 'update')
+        wanted = types.read(types.Renewal, _replaced(call.document),
+                            call.minor, 'path')
+        return self._answer(call, renew.renew(
+            self._engine, found.uuid, types.given(wanted.expires_at),
+            types.given(wanted.ttl)))
+
+    @expose.expose()
+    def delete(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Release the reservation."""
+        release.release(self._engine, self._find(call, ident, 'delete').uuid)
+        return expose.empty()
+
+    def _answer(self, call: expose.Call, reservation: facts.Reservation,
+                fields: Sequence[str] | None = None) -> pecan.Response:
+        base = url.root(call.environ, self._engine.conf)
+        shape = shaper(call.minor, base, fields)
+        return expose.answer({'reservation': shape(reservation)})
+
+    def _find(self, call: expose.Call, ident: str,
+              action: str | None = None) -> facts.Reservation:
+        """Read the reservation for somebody who may see and change it.
+
+        NOTE: another project's is not there, rather than forbidden: its
+        uuid is a proof, and an answer that tells them apart confirms it.
+
+        :param action: what is to be done to it, besides reading.
+        :raises ReservationNotFound: it is not there for the caller.
+        :raises Forbidden: the caller sees it, and may not do that.
+        """
+        try:
+            uuid = types.Uuid.validate(ident)
+        except ValueError as exc:
+            raise errors.ReservationNotFound(
+                f'There is no reservation {ascii(ident)[:80]}: that is not '
+                'a UUID.') from exc
+        reservation = find.get(self._engine, uuid)
+        if not _may(self._enforcer, call, 'get', reservation):
+            if reservation.project_id != call.context.project_id:
+                raise errors.ReservationNotFound(find.unknown(uuid))
+            action = 'get'
+        if action is not None:
+            self._enforcer.authorize(call.context, _POLICY + action,
+                                     _target(reservation))
+        return reservation
+
+
+def _may(enforcer: policies.Enforcer, call: expose.Call, action: str,
+         reservation: facts.Reservation) -> bool:
+    return enforcer.check(call.context, _POLICY + action,
+                          _target(reservation))
+
+
+def _target(reservation: facts.Reservation) -> dict[str, str]:
+    # NOTE: one that an administrator made belongs to no project, which must
+    # not be the same as a caller who has none.
+    return {'project_id': reservation.project_id or ''}
+
+
+def _replaced(document: Any) -> dict[str, Any]:
+    """Read a JSON patch that replaces one key.
+
+    :raises InvalidValue: it is not such a patch.
+    """
+    example = '[{"op": "replace", "path": "/ttl", "value": 600}]'
+    if (not isinstance(document, list) or len(document) != 1
+            or not isinstance(document[0], dict)):
+        raise errors.InvalidValue(
+            f'The body is not a JSON patch with one step, such as {example}.')
+    step = document[0]
+    for key in step:
+        if key not in ('op', 'path', 'value'):
+            raise errors.UnknownKey(
+                f'There is no key {ascii(key)[:80]} in a step of a patch. '
+                'Taken are: op, path, value.')
+    path = step.get('path')
+    if step.get('op') != 'replace' or 'value' not in step or not (
+            isinstance(path, str) and path.startswith('/')):
+        raise errors.InvalidValue(
+            'The step of the patch must have the op "replace", a path and a '
+            f'value, such as {example}.')
+    if path[1:] in types.FIELDS and path != '/expires_at':
+        raise errors.InvalidValue(
+            f'{path} of a reservation cannot be changed; /expires_at and '
+            '/ttl can.')
+    return {path[1:]: step['value']}
+
+
+def _next(base: str, query: find.Query, fields: Sequence[str] | None,
+          last: str) -> str:
+    asked = {'limit': query.limit, 'marker': last, 'node': query.node_uuid,
+             'instance': query.instance_uuid, 'project': query.project_id,
+             'sort_key': query.sort_key, 'sort_dir': query.sort_dir,
+             'fields': ','.join(fields) if fields else None}
+    return f'{base}{_PATH}?' + parse.urlencode(
+        {name: value for name, value in asked.items() if value is not None},
+        safe=',')
+
+
+def shaper(minor: int, base: str, fields: Sequence[str] | None = None
+           ) -> Callable[[facts.Reservation], dict[str, Any]]:
+    """Give the function that makes a reservation what clients get.
+
+    :param minor: the version in use.
+    :param base: the URL of the API's root.
+    :param fields: only these; by default all that the version has.
+    """
+    def links(reservation: facts.Reservation) -> list[dict[str, str]]:
+        href = f'{base}{_PATH}/{reservation.uuid}'
+        return [{'href': href, 'rel': 'self'},
+                {'href': href, 'rel': 'bookmark'}]
+
+    getters = {**_GETTERS, 'links': links}
+    chosen = [(name, getters[name]) for name, since in types.FIELDS.items()
+              if since <= minor and (fields is None or name in fields)]
+    return lambda reservation: {name: getter(reservation)
+                                for name, getter in chosen}
+
+
+def _expires_at(reservation: facts.Reservation) -> str | None:
+    if reservation.state is facts.State.IN_USE:
+        return None
+    return reservation.expires_at.isoformat()
+
+
+_GETTERS: dict[str, Callable[[facts.Reservation], Any]] = {
+    'uuid': lambda each: each.uuid,
+    'node_uuid': lambda each: each.node_uuid,
+    'instance_uuid': lambda each: each.instance_uuid,
+    'created_at': lambda each: each.created_at.isoformat(),
+    'updated_at': lambda each: (each.updated_at.isoformat()
+                                if each.updated_at else None),
+    'expires_at': _expires_at,
+    'state': lambda each: each.state.value,
+    'project_id': lambda each: each.project_id,
+    'user_id': lambda each: each.user_id,
+}

@@ -1,0 +1,338 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What requests may hold, as WSME types, each part with its version.
+
+WSME's own types read leniently (``"5"`` is a number, a week is a date); the
+ones here take one spelling and say which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import datetime
+import re
+from typing import Any
+from typing import TypeVar
+
+from wsme import exc as wsme_exc
+from wsme import types as wtypes
+from wsme.rest import json as wsme_json
+
+from ironic_reservations import errors
+from ironic_reservations.api import versions
+from ironic_reservations.engine import find
+
+_T = TypeVar('_T', bound=wtypes.Base)
+
+_UUID = re.compile('[0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-'
+                   '[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}')
+_INSTANT = re.compile(
+    r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}'
+    r'([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})')
+_INTEGER = re.compile('-?[0-9]{1,20}')
+_TRAIT = re.compile('[A-Z0-9_]{1,255}')
+_MAX_TRAITS = 50
+_MAX_CLASS = 80
+_MAX_PROJECT = 255
+_MAX_SECONDS = 2 ** 31 - 1
+
+
+class Uuid(wtypes.UserType):
+    """A UUID in any case, with or without hyphens; read as canonical."""
+
+    name = 'uuid'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if not isinstance(value, str) or not _UUID.fullmatch(value):
+            raise ValueError(f'{_shown(value)} is not a UUID')
+        plain = value.replace('-', '').lower()
+        return '-'.join((plain[:8], plain[8:12], plain[12:16], plain[16:20],
+                         plain[20:]))
+
+
+class Uuids(wtypes.UserType):
+    """A list of UUIDs; what comes twice counts once, where it came first."""
+
+    name = 'uuids'
+
+    @staticmethod
+    def validate(value: Any) -> tuple[str, ...]:
+        if isinstance(value, str):
+            raise ValueError('a list of UUIDs is expected, not a single '
+                             'string: put it in brackets')
+        if not isinstance(value, list):
+            raise ValueError(f'a list of UUIDs is expected, not '
+                             f'{_shown(value)}')
+        if not value:
+            raise ValueError('the list is empty')
+        return tuple(dict.fromkeys(Uuid.validate(item) for item in value))
+
+
+class Instant(wtypes.UserType):
+    """An instant in ISO 8601 with a zone; read as UTC."""
+
+    name = 'instant'
+
+    @staticmethod
+    def validate(value: Any) -> datetime.datetime:
+        expected = ('an instant in ISO 8601 with a zone is expected, such as '
+                    '2026-11-21T10:00:00+00:00')
+        if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+            raise ValueError(f'{expected}, not {_shown(value)}')
+        try:
+            return datetime.datetime.fromisoformat(
+                value.upper()).astimezone(datetime.UTC)
+        except (ValueError, OverflowError) as exc:
+            raise ValueError(f'{expected}; {_shown(value)} is not in the '
+                             'calendar') from exc
+
+
+class Seconds(wtypes.UserType):
+    """A whole number of seconds, at least one."""
+
+    name = 'seconds'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        # NOTE: bool is an int to Python, and no time to anybody.
+        if (not isinstance(value, int) or isinstance(value, bool)
+                or not 1 <= value <= _MAX_SECONDS):
+            raise ValueError('a whole number of seconds above 0 is expected, '
+                             f'not {_shown(value)}')
+        return value
+
+
+class ResourceClass(wtypes.UserType):
+    """The name of a resource class, as Ironic keeps it."""
+
+    name = 'resource class'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if (not isinstance(value, str) or not value.isprintable()
+                or not 1 <= len(value.strip()) <= len(value) <= _MAX_CLASS):
+            raise ValueError('a name of 1 to '
+                             f'{_MAX_CLASS} characters is expected, not '
+                             f'{_shown(value)}')
+        return value
+
+
+class Traits(wtypes.UserType):
+    """A list of traits."""
+
+    name = 'traits'
+
+    @staticmethod
+    def validate(value: Any) -> frozenset[str]:
+        if not isinstance(value, list):
+            raise ValueError(f'a list of traits is expected, not '
+                             f'{_shown(value)}')
+        if len(value) > _MAX_TRAITS:
+            raise ValueError(f'at most {_MAX_TRAITS} traits are taken, not '
+                             f'{len(value)}')
+        for item in value:
+            if not isinstance(item, str) or not _TRAIT.fullmatch(item):
+                raise ValueError(
+                    f'{_shown(item)} is not a trait; traits are upper case '
+                    'letters, digits and underscores, such as CUSTOM_GOLD')
+        return frozenset(value)
+
+
+class Limit(wtypes.UserType):
+    """A number of rows, above zero, in a query."""
+
+    name = 'limit'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        if not _INTEGER.fullmatch(value) or int(value) <= 0:
+            raise ValueError('a whole number above 0 is expected, not '
+                             f'{_shown(value)}')
+        return int(value)
+
+
+class Name(wtypes.UserType):
+    """The id of a project."""
+
+    name = 'name'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if not value.isprintable() or not 1 <= len(value) <= _MAX_PROJECT:
+            raise ValueError(f'{_shown(value)} is not the id of a project')
+        return str(value)
+
+
+class OneOf(wtypes.UserType):
+    """One of some words, each with the version that it came with."""
+
+    name = 'word'
+
+    def __init__(self, **since: int) -> None:
+        self.since = since
+
+    def validate(self, value: Any) -> str:
+        if value not in self.since:
+            raise ValueError(f'{_shown(value)} is not one of '
+                             f'{", ".join(self.since)}')
+        return str(value)
+
+    def check(self, name: str, value: str, minor: int) -> None:
+        """Refuse a word of a later version.
+
+        :raises InvalidValue: it is one.
+        """
+        since = self.since[value]
+        if since > minor:
+            raise errors.InvalidValue(
+                f'{name}: {value} came with version {versions.text(since)}, '
+                f'and version {versions.text(minor)} is in use.')
+
+
+class Some(OneOf):
+    """Several words with commas between."""
+
+    def validate(self, value: Any) -> tuple[str, ...]:  # type: ignore
+        return tuple(dict.fromkeys(OneOf.validate(self, word.strip())
+                                   for word in value.split(',')))
+
+    def check(self, name: str, value: Any, minor: int) -> None:
+        for word in value:
+            OneOf.check(self, name, word, minor)
+
+
+class attribute(wtypes.wsattr):
+    """A part of a request.
+
+    :param since: the version that it came with.
+    """
+
+    def __init__(self, datatype: Any, since: int = versions.SEED,
+                 **kwargs: Any) -> None:
+        super().__init__(datatype, **kwargs)
+        self.since = since
+
+
+#: The keys of a reservation in answers, with the version of each.
+FIELDS = {
+    'uuid': versions.SEED, 'node_uuid': versions.SEED,
+    'instance_uuid': versions.SEED, 'created_at': versions.SEED,
+    'updated_at': versions.SEED,
+    'expires_at': versions.TIMES, 'state': versions.TIMES,
+    'links': versions.PAGES,
+    'project_id': versions.REASONS, 'user_id': versions.REASONS,
+}
+
+
+class NewReservation(wtypes.Base):
+    """The body of ``POST /v1/reservations``."""
+
+    instance_uuid = attribute(Uuid(), mandatory=True)
+    node_uuid = attribute(Uuids())
+    uuid = attribute(Uuid(), since=versions.TIMES)
+    expires_at = attribute(Instant(), since=versions.TIMES)
+    ttl = attribute(Seconds(), since=versions.TIMES)
+    resource_class = attribute(ResourceClass(), since=versions.PICK)
+    traits = attribute(Traits(), since=versions.PICK)
+
+
+class NoQuery(wtypes.Base):
+    """The query of a request that takes none."""
+
+
+class ShowQuery(wtypes.Base):
+    """The query of ``GET /v1/reservations/<uuid>``."""
+
+    fields = attribute(Some(**FIELDS), since=versions.PAGES)
+
+
+class ListQuery(ShowQuery):
+    """The query of ``GET /v1/reservations``."""
+
+    node = attribute(Uuid(), since=versions.PAGES)
+    instance = attribute(Uuid(), since=versions.PAGES)
+    project = attribute(Name(), since=versions.PAGES)
+    limit = attribute(Limit(), since=versions.PAGES)
+    marker = attribute(Uuid(), since=versions.PAGES)
+    sort_key = attribute(
+        OneOf(**{key: FIELDS[key] for key in find.SORT_KEYS}),
+        since=versions.PAGES)
+    sort_dir = attribute(OneOf(asc=versions.SEED, desc=versions.SEED),
+                         since=versions.PAGES)
+
+
+class Renewal(wtypes.Base):
+    """What a JSON patch may replace."""
+
+    expires_at = attribute(Instant(), since=versions.TIMES)
+    ttl = attribute(Seconds(), since=versions.TIMES)
+
+
+def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
+    """Read a body or a query at a version.
+
+    :param what: how one of its parts is called in refusals.
+    :raises InvalidValue: something is of the wrong type or out of range.
+    :raises UnknownKey: something is not there at this version.
+    """
+    if not isinstance(document, dict):
+        raise errors.InvalidValue(
+            f'The body is {_shown(document)}; an object is expected.')
+    known = {part.name: part for part in wtypes.list_attributes(datatype)}
+    for name, value in document.items():
+        _check_part(known, name, value, minor, what)
+    try:
+        out = wsme_json.fromjson(datatype, document)
+    except wsme_exc.InvalidInput as exc:
+        raise errors.InvalidValue(f'{exc.fieldname}: {exc.msg}.') from exc
+    for name, part in known.items():
+        if name in document and isinstance(part.datatype, OneOf):
+            part.datatype.check(name, getattr(out, name), minor)
+    return out
+
+
+def _check_part(known: Mapping[str, attribute], name: str, value: Any,
+                minor: int, what: str) -> None:
+    part = known.get(name)
+    if part is None:
+        taken = [each.name for each in known.values() if each.since <= minor]
+        raise errors.UnknownKey(
+            f'There is no {what} {_shown(name)} here. '
+            + (f'Taken are: {", ".join(taken)}.' if taken
+               else 'None is taken.'))
+    if part.since > minor:
+        raise errors.UnknownKey(
+            f'The {what} {name} came with version '
+            f'{versions.text(part.since)}, and version '
+            f'{versions.text(minor)} is in use. Ask for the later one in the '
+            f'header {versions.HEADER}.')
+    if value is None:
+        raise errors.InvalidValue(
+            f'{name}: null is no value. Leave the {what} out instead.')
+
+
+def given(value: Any) -> Any:
+    """Give ``None`` for what WSME calls Unset."""
+    return None if value is wtypes.Unset else value
+
+
+def _shown(value: Any) -> str:
+    """Show a value of the client's, which may be of any size."""
+    if isinstance(value, (dict, list)):
+        return 'an object' if isinstance(value, dict) else 'a list'
+    if isinstance(value, int) and abs(value) > _MAX_SECONDS:
+        # NOTE: Python refuses to print integers of thousands of digits.
+        return 'a huge number'
+    shown = ascii(value)
+    return shown if len(shown) <= 80 else f'{shown[:80]}...'

@@ -1,0 +1,90 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""ironic-reservations-api: the API on its own, in one process."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+
+from cheroot import wsgi as cheroot_wsgi
+from oslo_config import cfg
+from oslo_log import log
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
+from ironic_reservations.api import standalone
+from ironic_reservations.reconciler import loop
+
+_NAME = 'ironic-reservations-api'
+_STOP_WITHIN = 30
+
+_cli_opts = [
+    cfg.HostAddressOpt('host', help='The address to listen on, instead of '
+                                    '[api] host.'),
+    cfg.PortOpt('port', help='The port to listen on, instead of [api] port; '
+                             '0 takes a free one.'),
+]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve until SIGTERM; requests under way are finished first."""
+    try:
+        conf = project_conf.load(sys.argv[1:] if argv is None else argv,
+                                 prog=_NAME, cli_opts=_cli_opts,
+                                 with_logging=True)
+        log.setup(conf, project_conf.PROJECT)
+        server = make_server(conf)
+    except (cfg.Error, errors.ReservationError, OSError) as exc:
+        print(f'{_NAME}: {exc}', file=sys.stderr)
+        return 1
+    _stop_on_signals(server)
+    host, port = server.bind_addr[:2]
+    shown = f'[{host}]' if ':' in host else host
+    print(f'{_NAME} serves http://{shown}:{port}', flush=True)
+    try:
+        server.serve()
+    finally:
+        running = loop.current()
+        if running is not None:
+            running.stop()
+    return 0
+
+
+def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
+    """Give a server that listens already.
+
+    :raises OSError: the address cannot be listened on.
+    """
+    host = conf.host or conf.api.host
+    port = conf.api.port if conf.port is None else conf.port
+    server = cheroot_wsgi.Server(
+        (host, port), standalone.build(conf), numthreads=conf.api.threads,
+        reuse_port=conf.api.reuse_port,
+        server_name=_NAME, shutdown_timeout=_STOP_WITHIN,
+        # NOTE: for what has no limit of its own, such as headers; the
+        # limit for bodies is ours, with an answer that says so.
+        request_queue_size=128)
+    server.max_request_header_size = 65536
+    server.prepare()
+    return server
+
+
+def _stop_on_signals(server: cheroot_wsgi.Server) -> None:
+    def stop(*_: object) -> None:
+        # NOTE: a thread of its own: the handler runs on the one that
+        # serves, which has to go on for the end to be reached.
+        threading.Thread(target=server.stop, name='stop').start()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)

@@ -1,0 +1,49 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``ironic_reservations.wsgi:application``, for any WSGI server.
+
+NOTE: made at the first request, so that a server that forks after loading
+shares no connection and no thread with its children; and without the command
+line, which is the server's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import threading
+
+from oslo_log import log
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations.api import standalone
+from ironic_reservations.api import wsgi
+
+_lock = threading.Lock()
+_application: wsgi.Application | None = None
+
+
+def application(environ: wsgi.Environ,
+                start_response: wsgi.StartResponse) -> Iterable[bytes]:
+    """Serve a request."""
+    return _made()(environ, start_response)
+
+
+def _made() -> wsgi.Application:
+    global _application
+    if _application is None:
+        with _lock:
+            if _application is None:
+                conf = project_conf.load(with_logging=True)
+                log.setup(conf, project_conf.PROJECT)
+                _application = standalone.build(conf)
+    return _application
