@@ -190,9 +190,7 @@ def _speaking(conn: connection.Connection, version: str) -> _proxy.Proxy:
               in conn.baremetal.additional_headers.items()}
     proxy = _twin(conn, {versions.HEADER: versions.header(
         version, beside.get(versions.HEADER.lower()))})
-    # NOTE: a microversion for Ironic would take the place of our header, and
-    # a refusal of ours does not go away by asking again.
-    proxy.default_microversion = None
+    # NOTE: a refusal of ours does not go away by asking again.
     proxy.status_code_retries = 0
     return proxy
 

@@ -77,7 +77,7 @@ class SdkTest(base.ClientTestCase):
                           self.conn, held[0])
 
     def test_every_request_asks_for_our_version(self):
-        """A microversion of Ironic's that is configured is not in the way."""
+        """Beside the microversion of Ironic's that is configured."""
         conn = self.connection(baremetal_default_microversion='1.80')
         made = sdk.reserve(conn, [self.one])
         sdk.renew(conn, made, ttl=60)
@@ -85,8 +85,8 @@ class SdkTest(base.ClientTestCase):
         sdk.get(conn, made)
         sdk.release(conn, made)
         self.assertEqual(
-            {'baremetal-reservation 1.4'},
-            {r['version'] for r in self.service.requests
+            {('baremetal-reservation 1.4', '1.80')},
+            {(r['version'], r['ironic_version']) for r in self.service.requests
              if r['path'].startswith('/v1/reservations')})
 
     def test_an_older_service_is_asked_for_its_newest_version(self):
