@@ -159,6 +159,16 @@ class ReservationRequired(ReservationError):
     status, code = 403, 'reservation.required'
 
 
+class AllocationRefused(ReservationError):
+    """No node that an allocation of Ironic could get is free.
+
+    NOTE: 403, unlike the 409 of a reservation: the clients of Ironic retry a
+    409 for minutes.
+    """
+
+    status, code = 403, 'reservation.allocation_refused'
+
+
 class NotCanonical(ReservationError):
     """A guarded request in a spelling that cannot be read in one way only."""
 
