@@ -1,0 +1,268 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What the bodies of guarded requests say, read in one way only.
+
+The body is read as Ironic would read it (Python's json, UTF-8), and what is
+passed on is written from what was read, so that there is no second way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import json
+from typing import Any
+import uuid as uuid_module
+
+from ironic_reservations import errors
+from ironic_reservations.guard import media
+
+PROOF_KEY = 'reservation_uuid'
+PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
+_INSTANCE = '/instance_uuid'
+#: Targets by which nobody takes a node that is available.  What is not here
+#: is guarded, also what a later Ironic may add.
+HARMLESS = frozenset((
+    'abort', 'clean', 'deleted', 'inspect', 'provide', 'rescue', 'service',
+    'undeploy', 'unhold', 'unrescue'))
+#: Targets by which a node is put to use, as opposed to taken away from use.
+DEPLOYS = frozenset(('active', 'deploy'))
+_ALLOCATION_TEXTS = ('name', 'node', 'owner', 'resource_class', 'uuid')
+
+
+@dataclasses.dataclass(frozen=True)
+class Provision:
+    """A change of a node's provision state.
+
+    :ivar body: what Ironic is to see.
+    :ivar proof: ``reservation_uuid``, canonical.
+    """
+
+    target: str
+    body: Mapping[str, Any]
+    proof: str | None = None
+
+    @property
+    def guarded(self) -> bool:
+        """Tell whether a reserved node could be taken by it."""
+        return self.target not in HARMLESS
+
+
+@dataclasses.dataclass(frozen=True)
+class Bind:
+    """A patch that writes an instance_uuid on a node."""
+
+    patch: Sequence[Any]
+    instance_uuid: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Allocate:
+    """A new allocation.
+
+    :ivar backfill: the node that is active and gets an allocation.
+    :ivar candidates: idents in the order of the request; ``None``: any node.
+    """
+
+    body: Mapping[str, Any]
+    resource_class: str | None
+    traits: frozenset[str]
+    candidates: tuple[str, ...] | None = None
+    backfill: str | None = None
+
+
+def read_json(raw: bytes) -> Any:
+    """Read JSON that can be read in one way only.
+
+    :raises Malformed: it is not JSON in UTF-8.
+    :raises NotCanonical: a key comes twice in an object.
+    """
+    try:
+        return json.loads(raw.decode('utf-8'), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as exc:
+        reason = ('it is nested too deeply' if isinstance(exc, RecursionError)
+                  else str(exc))
+        raise errors.Malformed(
+            f'The body is not JSON in UTF-8 ({reason[:120]}). Send valid '
+            'JSON.') from exc
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs
+                     if key in seen or seen.add(key))  # type: ignore
+        raise errors.NotCanonical(
+            f'The key {twice[:40]!r} comes twice in an object of the body. '
+            'Send it once.')
+    return read
+
+
+def read_provision(content_type: str, raw: bytes) -> Provision:
+    """Read the body of PUT /v1/nodes/X/states/provision.
+
+    :raises NotCanonical: it is not plainly a JSON object with the target.
+    :raises Malformed: it is not JSON in UTF-8.
+    :raises InvalidValue: a value is of the wrong type.
+    """
+    if not media.is_json(content_type):
+        raise errors.NotCanonical(
+            'A change of the provision state has to be JSON in UTF-8, with '
+            'Content-Type application/json.')
+    body = read_json(raw)
+    if not isinstance(body, dict) or 'node_ident' in body:
+        raise errors.NotCanonical(
+            'A change of the provision state has to be a JSON object with '
+            'the key "target", and the node in the path only.')
+    target = body.get('target')
+    if not isinstance(target, str):
+        raise errors.InvalidValue(
+            'The key "target" is missing or is not a string. Give the state '
+            'that the node is to reach, such as "active".')
+    rest = dict(body)
+    proof = rest.pop(PROOF_KEY, None)
+    if proof is not None:
+        proof = read_proof(proof, f'The key "{PROOF_KEY}"')
+    return Provision(target, rest, proof)
+
+
+def read_bind(content_type: str, raw: bytes, canonical: bool) -> Bind | None:
+    """Read whether a PATCH below /v1/nodes binds an instance to a node.
+
+    :param canonical: whether the path is the canonical one, and there is no
+        query.
+    :returns: ``None``: it does not.
+    :raises NotCanonical: it might, in another than the canonical spelling.
+    :raises Malformed: it is not JSON in UTF-8.
+    """
+    if not raw:
+        return None
+    if not media.is_utf_8(content_type):
+        raise errors.NotCanonical(
+            'A change of a node has to be JSON in UTF-8. Leave "charset" out '
+            'of Content-Type.')
+    patch = read_json(raw)
+    if not isinstance(patch, list):
+        # Ironic refuses it; a patch is a list.
+        return None
+    bound = [value for entry in patch
+             for value in _bound_by(entry) if value is not None]
+    if not bound:
+        return None
+    if not canonical or not media.is_json_patch(content_type):
+        raise errors.NotCanonical(
+            'A change of the instance_uuid of a node has to be sent as '
+            'PATCH /v1/nodes/<uuid> without a query, with Content-Type '
+            'application/json.')
+    if len(bound) > 1 or not isinstance(bound[0], str):
+        raise errors.InvalidValue(
+            'A patch may set instance_uuid once, to a string.')
+    return Bind(patch, bound[0])
+
+
+def _bound_by(entry: Any) -> tuple[Any, ...]:
+    """Give what an entry of a patch writes as instance_uuid."""
+    if not isinstance(entry, dict):
+        return ()
+    if not any(_INSTANCE[1:] in _field(entry.get(key)) for key in
+               ('path', 'from')):
+        return ()
+    if entry.get('path') == _INSTANCE and 'from' not in entry:
+        if entry.get('op') == 'remove':
+            return ()
+        if entry.get('op') in ('add', 'replace'):
+            # NOTE: null takes an instance away, like "remove".
+            return (entry.get('value'),)
+    raise errors.NotCanonical(
+        'A patch near instance_uuid can be read in more than one way. Use '
+        'the operations "add", "replace" or "remove" on the path '
+        f'"{_INSTANCE}".')
+
+
+def _field(path: Any) -> str:
+    """Give the first part of a JSON pointer, however it is written."""
+    return str(path or '').lstrip('/').partition('/')[0].casefold()
+
+
+def read_allocate(content_type: str, raw: bytes) -> Allocate:
+    """Read the body of POST /v1/allocations.
+
+    :raises NotCanonical: it is not plainly JSON.
+    :raises Malformed: it is not JSON in UTF-8.
+    :raises InvalidValue: a value is of the wrong type, or is missing.
+    """
+    if not media.is_json(content_type):
+        raise errors.NotCanonical(
+            'An allocation has to be JSON in UTF-8, with Content-Type '
+            'application/json.')
+    body = read_json(raw)
+    if not isinstance(body, dict):
+        raise errors.InvalidValue('An allocation has to be a JSON object.')
+    for key in _ALLOCATION_TEXTS:
+        if not isinstance(body.get(key), str | None):
+            raise errors.InvalidValue(
+                f'The key "{key}" of an allocation has to be a string.')
+    for key in ('candidate_nodes', 'traits'):
+        value = body.get(key)
+        if value is not None and not (
+                isinstance(value, list)
+                and all(isinstance(item, str) and item for item in value)):
+            raise errors.InvalidValue(
+                f'The key "{key}" of an allocation has to be a list of '
+                'strings.')
+    node, resource_class = body.get('node'), body.get('resource_class')
+    if not node and not resource_class:
+        raise errors.InvalidValue(
+            'An allocation needs the key "resource_class".')
+    return Allocate(body, resource_class,
+                    frozenset(body.get('traits') or ()),
+                    tuple(body.get('candidate_nodes') or ()) or None,
+                    node or None)
+
+
+def read_proof(value: Any, where: str) -> str:
+    """Read the uuid of a reservation, in any usual spelling.
+
+    :param where: what carries it, for the sentence.
+    :raises InvalidValue: it is not a uuid.
+    """
+    text = value.strip() if isinstance(value, str) else ''
+    if 32 <= len(text) <= 36:
+        try:
+            return str(uuid_module.UUID(text))
+        except ValueError:
+            pass
+    raise errors.InvalidValue(
+        f'{where} has to be the uuid of one reservation. Use the uuid that '
+        'the reservation was answered with.')
+
+
+def one_proof(header: str | None, key: str | None) -> str | None:
+    """Give the proof that a request shows, in the header or in the body.
+
+    :param header: ``OpenStack-Baremetal-Reservation``, as it came.
+    :param key: ``reservation_uuid`` of the body, read.
+    :raises InvalidValue: the header is not a uuid, or the two differ.
+    """
+    if header is None:
+        return key
+    proof = read_proof(header, f'The header {PROOF_HEADER}')
+    if key is not None and key != proof:
+        raise errors.InvalidValue(
+            f'The header {PROOF_HEADER} and the key "{PROOF_KEY}" name two '
+            'reservations. Send one.')
+    return proof
+

@@ -1,0 +1,161 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Requests to the Ironic that the guard stands round, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import io
+import json
+from typing import Any
+
+from ironic_reservations.api import wsgi
+from ironic_reservations import errors
+
+VERSION_KEYS = ('HTTP_X_OPENSTACK_IRONIC_API_VERSION',
+                'HTTP_OPENSTACK_API_VERSION')
+PROOF_HEADER_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
+#: What belongs to the body or to the address of another request, or has been
+#: read out of them.
+_STALE = ('RAW_URI', 'REQUEST_URI', 'HTTP_TRANSFER_ENCODING', 'HTTP_EXPECT',
+          'wsgi.input_terminated', PROOF_HEADER_KEY)
+_STALE_PREFIXES = ('webob.', 'pecan.', 'paste.')
+
+
+def call(app: wsgi.Application, environ: wsgi.Environ) -> wsgi.Answer:
+    """Let Ironic answer a request, on this thread.
+
+    NOTE: never from inside a controller: pecan's thread-local.
+    """
+    return wsgi.call(app, environ)
+
+
+def succeeded(answer: wsgi.Answer) -> bool:
+    """Tell whether Ironic did what it was asked to."""
+    return 200 <= answer.status < 300
+
+
+def document(answer: wsgi.Answer) -> Any:
+    """Read the body of an answer.
+
+    :raises IronicUnavailable: it is not JSON, so this is not Ironic.
+    """
+    try:
+        return json.loads(answer.body)
+    except ValueError as exc:
+        raise errors.IronicUnavailable(
+            'The answer of Ironic could not be read. Try again later.'
+        ) from exc
+
+
+def rebuilt(environ: wsgi.Environ, path: str, query: str = '',
+            method: str | None = None, body: Any = None
+            ) -> wsgi.Environ:
+    """Write a request anew from what was understood of another one.
+
+    :param path: percent-decoded.
+    :param body: what to send as JSON; ``None``, nothing.
+    """
+    out = {key: value for key, value in environ.items()
+           if key not in _STALE and not key.startswith(_STALE_PREFIXES)}
+    raw = b'' if body is None else json.dumps(body).encode('ascii')
+    out.update({
+        'PATH_INFO': path, 'QUERY_STRING': query,
+        'CONTENT_LENGTH': str(len(raw)), 'wsgi.input': io.BytesIO(raw)})
+    if method is not None:
+        out['REQUEST_METHOD'] = method
+    if body is None:
+        out.pop('CONTENT_TYPE', None)
+    else:
+        out['CONTENT_TYPE'] = 'application/json'
+    return out
+
+
+def asking(environ: wsgi.Environ, path: str, query: str = '',
+           version: str | None = 'latest') -> wsgi.Environ:
+    """Write a GET with the credentials of another request.
+
+    :param version: of Ironic's API; ``None``, none is named.
+    """
+    out = rebuilt(environ, path, query, 'GET')
+    for key in VERSION_KEYS:
+        out.pop(key, None)
+    if version is not None:
+        out[VERSION_KEYS[0]] = version
+    # NOTE: what the client accepts and whence it comes is about its own
+    # request, not about this one.
+    out['HTTP_ACCEPT'] = 'application/json'
+    out.pop('HTTP_ORIGIN', None)
+    return out
+
+
+def node_path(ident: str) -> str:
+    """Give the canonical path of a node."""
+    return f'/v1/nodes/{ident}'
+
+
+def credentials(environ: wsgi.Environ) -> dict[str, str]:
+    """Give the headers by which a caller shows who it is."""
+    return {name: environ[key] for name, key in (
+        ('X-Auth-Token', 'HTTP_X_AUTH_TOKEN'),
+        ('Authorization', 'HTTP_AUTHORIZATION'),
+        ('X-Service-Token', 'HTTP_X_SERVICE_TOKEN')) if key in environ}
+
+
+def has_body(environ: Mapping[str, Any]) -> bool:
+    """Tell whether a body follows, or may follow."""
+    length = environ.get('CONTENT_LENGTH')
+    if length:
+        return length != '0'
+    return ('HTTP_TRANSFER_ENCODING' in environ
+            or bool(environ.get('wsgi.input_terminated')))
+
+
+def read_body(environ: wsgi.Environ, limit: int) -> bytes:
+    """Take the body of a request, and put it back for whoever comes next.
+
+    :raises LengthRequired: it came in chunks.
+    :raises TooLarge: there is more than the limit.
+    :raises Malformed: the length is no number, or the body is shorter.
+    """
+    length = environ.get('CONTENT_LENGTH') or ''
+    if 'HTTP_TRANSFER_ENCODING' in environ:
+        raise _length_required()
+    if not length:
+        # NOTE: such a server gives the body even though its length is not
+        # known; with any other, no length means no body.
+        if (environ.get('wsgi.input_terminated')
+                and environ['wsgi.input'].read(1)):
+            raise _length_required()
+        body = b''
+    else:
+        if not (length.isascii() and length.isdigit()):
+            raise errors.Malformed('Content-Length has to be a number.')
+        size = int(length)
+        if size > limit:
+            raise errors.TooLarge(
+                f'The body has {size} bytes, more than the {limit} that '
+                '[guard] max_body_size allows. Send less.')
+        body = environ['wsgi.input'].read(size) if size else b''
+        if len(body) != size:
+            raise errors.Malformed(
+                f'The body ended after {len(body)} bytes of {size}.')
+    environ['wsgi.input'] = io.BytesIO(body)
+    return body
+
+
+def _length_required() -> errors.LengthRequired:
+    return errors.LengthRequired(
+        'This request has to be read before it is passed on. Send its body '
+        'with a Content-Length, not in chunks.')

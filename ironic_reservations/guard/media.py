@@ -1,0 +1,78 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Media types, as far as the guard must know how Ironic would read a body."""
+
+from __future__ import annotations
+
+from urllib import parse
+
+from ironic_reservations import errors
+
+JSON = 'application/json'
+_PATCH_TYPES = frozenset((JSON, 'application/json-patch+json'))
+_UTF_8 = frozenset(('utf-8', 'utf8'))
+
+
+def _name(content_type: str) -> str:
+    return content_type.partition(';')[0].strip().lower()
+
+
+def may_be_form(content_type: str, method: str) -> bool:
+    """Tell whether Ironic could read parameters from a body as from a form.
+
+    NOTE: webob reads the body of a POST without a Content-Type as a form,
+    and by any method what says that it is one.
+    """
+    name = _name(content_type)
+    return 'form' in name or name.startswith('multipart') or (
+        not name and method == 'POST')
+
+
+def is_json(content_type: str) -> bool:
+    """Tell whether a body is plainly JSON in UTF-8."""
+    return _name(content_type) == JSON and is_utf_8(content_type)
+
+
+def is_json_patch(content_type: str) -> bool:
+    """Tell whether a body is plainly JSON or a JSON patch in UTF-8."""
+    return _name(content_type) in _PATCH_TYPES and is_utf_8(content_type)
+
+
+def is_utf_8(content_type: str) -> bool:
+    """Tell whether no other encoding than UTF-8 is named."""
+    parameters = content_type.partition(';')[2]
+    if 'charset' not in parameters.lower():
+        return True
+    named = [part.partition('=') for part in parameters.split(';')
+             if 'charset' in part.lower()]
+    return all(name.strip().lower() == 'charset'
+               and value.strip().strip('"\'').lower() in _UTF_8
+               for name, _, value in named)
+
+
+def check_form(content_type: str, body: bytes) -> None:
+    """Refuse a form that stands for another method than its request has.
+
+    :raises NotCanonical: it does, or cannot be told not to.
+    """
+    if not body:
+        return
+    if (_name(content_type).startswith('multipart')
+            or not is_utf_8(content_type)
+            or b'_method' in parse.unquote_to_bytes(
+                body.replace(b'+', b' '))):
+        raise errors.NotCanonical(
+            'The body is a form, and could stand for another method than '
+            'the request has. Send it as JSON, with Content-Type '
+            'application/json.')

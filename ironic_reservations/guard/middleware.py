@@ -1,0 +1,166 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The entry point ``reservations`` of the group ``ironic.api.middleware``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import threading
+from urllib import parse
+
+from oslo_config import cfg
+
+from ironic_reservations.api import app as api_app
+from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations import conf as project_conf
+from ironic_reservations.db import migrate
+from ironic_reservations import engine as engine_module
+from ironic_reservations.engine import find
+from ironic_reservations import errors
+from ironic_reservations.guard import acts
+from ironic_reservations.guard import identity
+from ironic_reservations.guard import inward
+from ironic_reservations.guard import listing
+from ironic_reservations.guard import media
+from ironic_reservations.guard import metrics
+from ironic_reservations.guard import mount
+from ironic_reservations.guard import refusals
+from ironic_reservations.guard import routes
+from ironic_reservations.guard import service
+from ironic_reservations import policies
+from ironic_reservations.reconciler import loop
+
+_PROVIDERS = {identity.NOAUTH: api_identity.administrator,
+              'http_basic': api_identity.basic,
+              identity.KEYSTONE: api_identity.keystone}
+
+
+def factory(app: wsgi.Application) -> wsgi.Application:
+    """Put the reservations round Ironic's API.
+
+    Ironic calls this once, when it starts; if it fails, the API of Ironic
+    does not come up, so that no node goes unguarded.
+
+    :param app: Ironic's own application, with all that it wraps itself in.
+    :raises oslo_config.cfg.Error: the configuration is not valid.
+    :raises RuntimeError: Ironic authenticates in a way that is not known.
+    """
+    # NOTE: the global configuration is Ironic's.  This is the one thing
+    # that is read from it, and nothing is ever written.
+    return make(app, project_conf.load(), cfg.CONF.auth_strategy)
+
+
+def make(app: wsgi.Application, conf: cfg.ConfigOpts,
+         strategy: str) -> Guard:
+    """Put the reservations round an Ironic.
+
+    :param strategy: how Ironic authenticates its callers.
+    """
+    if strategy not in _PROVIDERS:
+        raise RuntimeError(
+            f'Ironic authenticates with "{strategy}", which '
+            'ironic-reservations does not know. Use one of '
+            f'{", ".join(sorted(_PROVIDERS))}.')
+    transport = in_process.InProcess(app)
+    engine = engine_module.build(conf, ironic_client.Ironic(
+        service.Authenticated(transport, conf, strategy)))
+    # NOTE: connections are not shared with what a server forks off later.
+    migrate.ensure_sqlite(engine.database)
+    engine.database.close()
+    return Guard(app, engine, transport, strategy)
+
+
+class Guard:
+    """Ironic's API with the reservations in it."""
+
+    def __init__(self, app: wsgi.Application, engine: engine_module.Engine,
+                 transport: in_process.InProcess, strategy: str) -> None:
+        enforcer = policies.Enforcer(engine.conf, strategy)
+        self._app = app
+        self._engine = engine
+        self._metrics = metrics.Metrics()
+        self._acts = acts.Acts(app, engine, transport, strategy, enforcer)
+        self._mount = mount.Mount(
+            app, api_app.make_app(engine, enforcer, engine.conf,
+                                  _PROVIDERS[strategy]),
+            transport, strategy, self._metrics)
+        self._started = False
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        if not self._started:
+            # NOTE: not at load: a server may fork after that, and Ironic
+            # does not answer yet.
+            self._started = True
+            loop.start(self._engine)
+        path = environ.get('PATH_INFO', '')
+        if mount.mounted(path):
+            return self._mount(environ, start_response)
+        try:
+            look = routes.classify(
+                environ['REQUEST_METHOD'], path,
+                environ.get('QUERY_STRING', ''),
+                environ.get('CONTENT_TYPE', ''), inward.has_body(environ))
+        except errors.NotCanonical as exc:
+            return self._refuse(exc, environ, start_response)
+        if look is None:
+            return self._app(environ, start_response)
+        try:
+            answer = self._look_at(look, environ)
+        except acts.Turned as turned:
+            answer = turned.answer
+        except Exception as exc:
+            return self._refuse(exc, environ, start_response)
+        return answer.send(start_response)
+
+    def _look_at(self, look: routes.Look,
+                 environ: wsgi.Environ) -> wsgi.Answer:
+        match look.kind:
+            case routes.Kind.PROVISION:
+                assert look.ident is not None
+                return self._acts.provision(environ, look.ident)
+            case routes.Kind.PATCH:
+                return self._acts.patch(environ, look.ident)
+            case routes.Kind.ALLOCATE:
+                return self._acts.allocate(environ)
+            case routes.Kind.LIST:
+                return self._list(look, environ)
+            case routes.Kind.FORM:
+                media.check_form(
+                    environ.get('CONTENT_TYPE', ''), inward.read_body(
+                        environ, self._engine.conf.guard.max_body_size))
+        answer = inward.call(self._app, environ)
+        if look.ident is not None:
+            acts.poke(look.ident, answer)
+        return answer
+
+    def _list(self, look: routes.Look,
+              environ: wsgi.Environ) -> wsgi.Answer:
+        wanted = listing.wanted(environ.get('QUERY_STRING', ''))
+        if wanted is None:
+            return inward.call(self._app, environ)
+        reserved = find.reserved_node_uuids(self._engine)
+        path = '/v1/nodes/detail' if look.detail else '/v1/nodes'
+        return listing.fill(
+            wanted, lambda parameters: inward.call(self._app, inward.rebuilt(
+                environ, path, parse.urlencode(parameters))), reserved)
+
+    def _refuse(self, exc: Exception, environ: wsgi.Environ,
+                start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        error, answer = refusals.refuse(exc, environ)
+        self._metrics.refused(error.code)
+        return answer.send(start_response)

@@ -1,0 +1,48 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What the guard answers when it refuses."""
+
+from __future__ import annotations
+
+from oslo_context import context as oslo_context
+from oslo_log import log
+
+from ironic_reservations.api import errors as api_errors
+from ironic_reservations.api import wsgi
+from ironic_reservations import errors
+from ironic_reservations import faults
+
+LOG = log.getLogger(__name__)
+
+_REQUEST_ID = 'openstack.request_id'
+
+
+def refuse(exc: Exception, environ: wsgi.Environ
+           ) -> tuple[errors.ReservationError, wsgi.Answer]:
+    """Give the error to count and the answer to send.
+
+    :param exc: what went wrong; a bug is logged and told of as such.
+    """
+    request_id = environ.setdefault(_REQUEST_ID,
+                                    oslo_context.generate_request_id())
+    error = api_errors.told(exc, environ)
+    LOG.info('[%s] The guard refused %s %s: %s', request_id,
+             environ.get('REQUEST_METHOD'), environ.get('PATH_INFO'),
+             error.code)
+    status, body = faults.render(error, request_id)
+    return error, wsgi.Answer(status, [
+        ('Content-Type', 'application/json'),
+        ('Content-Length', str(len(body))),
+        ('X-OpenStack-Request-ID', request_id),
+        ('OpenStack-Request-ID', request_id)], body)

@@ -1,0 +1,194 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Which requests the guard has to look at, told from the line and headers.
+
+Ironic's routing is lenient: a controller is reached by many paths, methods
+and parameters.  So the question here is never "is this a deploy?" but "could
+this reach what deploys?".  What could is either spelled canonically, and
+read further, or refused.  The ways that there are, with pecan 1.8:
+
+* ``provision`` needs a segment of that name, or a method of that name, which
+  may come as ``_method`` in the query or in a form;
+* a node is patched by the method PATCH (or ``_method``) anywhere below
+  ``nodes``;
+* an allocation is made by POST to ``allocations``, or to the attribute
+  ``inner`` of ``nodes/X/allocation``;
+* any attribute of a controller is a segment, so that ``__init__/__self__``
+  leads back to where one came from;
+* whatever stands before the first slash is dropped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from urllib import parse
+
+from ironic_reservations import errors
+from ironic_reservations.guard import media
+
+_METHODS = frozenset(
+    ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'))
+_READS = frozenset(('GET', 'HEAD'))
+_ROOTS = frozenset(('nodes', 'chassis', 'allocations'))
+#: What stands below ``nodes`` and is not a node.
+_NOT_A_NODE = frozenset((
+    'allocation', 'bios', 'children', 'detail', 'firmware', 'history',
+    'inventory', 'maintenance', 'management', 'portgroups', 'ports',
+    'provision', 'states', 'traits', 'validate', 'vendor_passthru', 'vifs',
+    'vmedia', 'volume'))
+_SUFFIX = '.json'
+_METHOD_PARAMETER = '_method'
+
+
+class Kind(enum.Enum):
+    """What a request could do, as far as its line tells."""
+
+    #: PUT of a target state, in the canonical spelling.
+    PROVISION = 'provision'
+    #: PATCH that could bind an instance to a node; its body decides.
+    PATCH = 'patch'
+    #: POST of an allocation, in the canonical spelling.
+    ALLOCATE = 'allocate'
+    #: A list that may be one of eligible nodes; its query decides.
+    LIST = 'list'
+    #: Something harmless, unless a form in its body says otherwise.
+    FORM = 'form'
+    #: Something harmless after which the node is another one.
+    CHANGE = 'change'
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """A request that the guard has to look at.
+
+    :ivar ident: the node's uuid or name as the path has it, where the path
+        is the canonical one.
+    :ivar detail: whether a list is one with all details.
+    """
+
+    kind: Kind
+    ident: str | None = None
+    detail: bool = False
+
+
+def classify(method: str, path: str, query: str = '', content_type: str = '',
+             has_body: bool = False) -> Look | None:
+    """Tell what of a request has to be looked at.
+
+    :param path: ``PATH_INFO``: percent-decoded, in Latin-1.
+    :param query: ``QUERY_STRING``, as it came.
+    :param has_body: whether a body follows, or may follow.
+    :returns: ``None`` for what is none of the guard's business.
+    :raises NotCanonical: it could reach a guarded action in a spelling that
+        is not the canonical one.
+    """
+    if method not in _METHODS:
+        raise _refusal(f'The method {method[:20]!r} is not one of HTTP, and '
+                       'Ironic would take it for the name of an action.',
+                       'Use GET, POST, PUT, PATCH or DELETE')
+    if query and _METHOD_PARAMETER in parse.unquote_plus(query):
+        _refuse_method_parameter(query)
+    segments = path.split('/')[1:]
+    names = [segment for segment in segments if segment]
+    suffixed = bool(names) and names[-1].endswith(_SUFFIX)
+    if names and names[0] == 'v1':
+        del names[0]
+    if method in _READS:
+        return _classify_read(names, query)
+    if '/__' in path:
+        raise _refusal('A segment of the path begins with two underscores, '
+                       'and Ironic would take it for an attribute of its '
+                       'own.', 'Name the node by its uuid')
+    if not names:
+        return None
+    root = names[0]
+    bare = root[:-len(_SUFFIX)] if suffixed and len(names) == 1 else root
+    if bare not in _ROOTS:
+        return None
+    clean = path[:1] == '/' and '' not in segments[:-1]
+    if bare == 'allocations':
+        look = _classify_allocations(method, names, clean and not suffixed,
+                                     query)
+    else:
+        look = _classify_nodes(method, names, clean, suffixed, query)
+    if (look is None and has_body
+            and media.may_be_form(content_type, method)):
+        return Look(Kind.FORM)
+    return look
+
+
+def _classify_read(names: list[str], query: str) -> Look | None:
+    if not query or not names or len(names) > 2:
+        return None
+    last = names[-1].removesuffix(_SUFFIX)
+    listed = [*names[:-1], last]
+    if listed not in (['nodes'], ['nodes', 'detail']):
+        return None
+    return Look(Kind.LIST, detail=len(listed) == 2)
+
+
+def _classify_allocations(method: str, names: list[str], clean: bool,
+                          query: str) -> Look | None:
+    if method != 'POST':
+        return None
+    if clean and len(names) == 1 and not query:
+        return Look(Kind.ALLOCATE)
+    raise _refusal('This could create an allocation.',
+                   'Send POST /v1/allocations without a query')
+
+
+def _classify_nodes(method: str, names: list[str], clean: bool,
+                    suffixed: bool, query: str) -> Look | None:
+    under = [name.removesuffix(_SUFFIX) for name in names[2:]]
+    if 'provision' in under:
+        if (method == 'PUT' and clean and not suffixed and not query
+                and names[0] == 'nodes' and len(names) == 4
+                and names[2:] == ['states', 'provision']
+                and names[1] not in _NOT_A_NODE):
+            return Look(Kind.PROVISION, ident=names[1])
+        raise _refusal('This could change the provision state of a node.',
+                       'Send PUT /v1/nodes/<uuid>/states/provision without '
+                       'a query, with the target in a JSON body')
+    if method == 'PATCH':
+        if names[0] == 'chassis' and 'nodes' not in (*names[1:], *under):
+            return None
+        ident = (names[1] if names[0] == 'nodes' and len(names) == 2
+                 and clean and not query and names[1] not in _NOT_A_NODE
+                 else None)
+        return Look(Kind.PATCH, ident=ident)
+    if method == 'POST' and ('allocation' in under or 'inner' in under):
+        raise _refusal('This could create an allocation.',
+                       'Send POST /v1/allocations without a query')
+    if (clean and names[0] == 'nodes'
+            and (method == 'DELETE' and len(names) == 2
+                 or method in ('PUT', 'DELETE') and len(names) == 3
+                 and names[2] == 'maintenance')):
+        return Look(Kind.CHANGE, ident=names[1])
+    return None
+
+
+def _refuse_method_parameter(query: str) -> None:
+    for part in query.replace(';', '&').split('&'):
+        name = parse.unquote_plus(part.partition('=')[0])
+        if name.strip() == _METHOD_PARAMETER:
+            raise _refusal('The parameter "_method" stands for another '
+                           'method than the request has.',
+                           'Send the request with the method that is meant')
+
+
+def _refusal(what: str, instead: str) -> errors.NotCanonical:
+    return errors.NotCanonical(
+        f'{what} Requests that could take a reserved node are let through in '
+        f'one spelling only. {instead}.')

@@ -1,0 +1,78 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Our own requests to the Ironic in this process, with [ironic]'s user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keystoneauth1 import exceptions as ksa_exc
+from keystoneauth1 import loading
+from oslo_config import cfg
+
+from ironic_reservations.clouds import in_process
+from ironic_reservations import errors
+from ironic_reservations.guard import identity
+
+_GROUP = 'ironic'
+_NONE = 'none'
+
+
+class Authenticated:
+    """A transport that shows who we are.
+
+    :param transport: the way to the application.
+    :param conf: the options of [ironic].
+    :param strategy: how Ironic authenticates its callers.
+    :raises RuntimeError: it does, and [ironic] names no user.
+    """
+
+    def __init__(self, transport: in_process.InProcess, conf: cfg.ConfigOpts,
+                 strategy: str) -> None:
+        self._transport = transport
+        self._auth: Any = None
+        if strategy == identity.NOAUTH:
+            return
+        if conf.ironic.auth_type in (None, _NONE):
+            raise RuntimeError(
+                f'Ironic authenticates its callers with "{strategy}", and '
+                'ironic-reservations has no user there. Set auth_type and '
+                'its options in the section [ironic] of '
+                'ironic-reservations.conf.')
+        self._auth = loading.load_auth_from_conf_options(conf, _GROUP)
+        self._session = loading.load_session_from_conf_options(
+            conf, _GROUP, auth=self._auth)
+
+    def get(self, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
+        """Send a GET.
+
+        :raises IronicUnavailable: there is no token to be had.
+        """
+        status, body = self._transport.get(path, {**headers, **self._own()})
+        if status == 401 and self._auth is not None and (
+                self._auth.invalidate()):
+            return self._transport.get(path, {**headers, **self._own()})
+        return status, body
+
+    def _own(self) -> dict[str, str]:
+        if self._auth is None:
+            return {}
+        try:
+            return dict(self._auth.get_headers(self._session) or {})
+        except ksa_exc.ClientException as exc:
+            raise errors.IronicUnavailable(
+                'The user of [ironic] in ironic-reservations.conf gets no '
+                f'token ({type(exc).__name__}), so Ironic cannot be asked. '
+                'The operator should look at that section.') from exc
