@@ -57,7 +57,7 @@ def _run(conf: cfg.ConfigOpts) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; the exit status tells whether it worked."""
-    command = cfg.SubCommandOpt('command', title='commands', required=True,
+    command = cfg.SubCommandOpt('command', title='commands',
                                 handler=_add_commands)
     try:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
