@@ -80,7 +80,7 @@ def pick(ask: Ask, snapshot: Snapshot,
     """
     order: Iterable[str] = (snapshot.nodes if ask.node_uuids is None
                             else ask.node_uuids)
-    skipped = []
+    skipped: list[reasons.Reason] = []
     for uuid in order:
         node = snapshot.nodes.get(uuid)
         obstacle = why_not(ask, uuid, node,

@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the planner may be told, for Hypothesis."""
+
+from __future__ import annotations
+
+import datetime
+
+from hypothesis import strategies as st
+
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
+
+NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+CLASSES = (None, 'gold', 'silver')
+TRAITS = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C')
+PROJECTS = (None, 'ours', 'theirs')
+PROVISION_STATES = (
+    None, 'available', 'enroll', 'manageable', 'deploying', 'wait call-back',
+    'active', 'deploy failed', 'deleting', 'cleaning', 'clean failed',
+    'error', 'rescue', 'inspecting', 'adopt failed', 'servicing')
+
+uuids = st.uuids(version=4).map(str)
+#: Moments before, at and after NOW.
+moments = st.sampled_from((-60, -0.000001, 0, 0.000001, 60)).map(
+    lambda seconds: NOW + datetime.timedelta(seconds=seconds))
+trait_sets = st.frozensets(st.sampled_from(TRAITS))
+
+
+@st.composite
+def nodes(draw: st.DrawFn, uuid: st.SearchStrategy[str] = uuids
+          ) -> facts.Node:
+    """Nodes of all kinds; every second one is free."""
+    if draw(st.booleans()):
+        return facts.Node(draw(uuid), generation=1,
+                          resource_class=draw(st.sampled_from(CLASSES)),
+                          traits=draw(trait_sets))
+    return facts.Node(
+        draw(uuid), generation=draw(st.integers(0, 9)),
+        resource_class=draw(st.sampled_from(CLASSES)),
+        traits=draw(trait_sets),
+        provision_state=draw(st.sampled_from(PROVISION_STATES)),
+        instance_uuid=draw(st.none() | uuids),
+        maintenance=draw(st.booleans()), retired=draw(st.booleans()),
+        reservable=draw(st.booleans()),
+        owner=draw(st.sampled_from(PROJECTS)),
+        lessee=draw(st.sampled_from(PROJECTS)))
+
+
+@st.composite
+def reservations(draw: st.DrawFn, node_uuid: str) -> facts.Reservation:
+    """Reservations of a node, live and void."""
+    return facts.Reservation(
+        uuid=draw(uuids), node_uuid=node_uuid, instance_uuid=draw(uuids),
+        created_at=NOW - datetime.timedelta(hours=1), updated_at=None,
+        expires_at=draw(moments), state=draw(st.sampled_from(facts.State)),
+        project_id=draw(st.sampled_from(PROJECTS)))
+
+
+@st.composite
+def occupancies(draw: st.DrawFn, node_uuid: str) -> facts.Occupancy:
+    """What may stand on a node's timeline."""
+    return facts.Occupancy(draw(st.none() | reservations(node_uuid)),
+                           draw(st.none() | moments))
+
+
+@st.composite
+def snapshots(draw: st.DrawFn, max_nodes: int = 5) -> pick.Snapshot:
+    """A few nodes, with and without bookings."""
+    there = draw(st.lists(nodes(), max_size=max_nodes,
+                          unique_by=lambda node: node.uuid))
+    occupied = draw(st.sets(st.sampled_from(there))) if there else set()
+    return pick.Snapshot(
+        {node.uuid: node for node in there},
+        {node.uuid: draw(occupancies(node.uuid)) for node in sorted(
+            occupied, key=lambda node: node.uuid)}, NOW)
+
+
+sights = st.one_of(
+    st.just(facts.Visibility(everything=True)),
+    st.sampled_from(PROJECTS).map(
+        lambda project: facts.Visibility(project_id=project)))

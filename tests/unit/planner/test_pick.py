@@ -1,0 +1,210 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The pick: the list's order, and a cause of its own for each node."""
+
+import dataclasses
+import datetime
+import itertools
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
+from ironic_reservations.planner import reasons
+from tests import strategies
+
+NOW = strategies.NOW
+LATER = NOW + datetime.timedelta(minutes=5)
+ALL = facts.Visibility(everything=True)
+OURS = facts.Visibility(project_id='ours')
+
+FREE = facts.Node('node', resource_class='gold',
+                  traits=frozenset({'CUSTOM_A'}))
+ASK = pick.Ask('instance', ('node',), 'gold', frozenset({'CUSTOM_A'}))
+
+
+def _held(state=facts.State.RESERVED, expires_at=LATER):
+    return facts.Reservation('reservation', 'node', 'other', NOW, None,
+                             expires_at, state)
+
+
+#: Each cause alone, in the order of precedence.
+CAUSES = (
+    (reasons.RESOURCE_CLASS_MISMATCH, {'resource_class': 'silver'}),
+    (reasons.TRAIT_MISSING, {'traits': frozenset()}),
+    (reasons.NOT_RESERVABLE, {'reservable': False}),
+    (reasons.RETIRED, {'retired': True}),
+    (reasons.MAINTENANCE, {'maintenance': True}),
+    (reasons.RESERVED, {'reservation': _held()}),
+    (reasons.INSTANCE_BOUND, {'instance_uuid': 'someone'}),
+    (reasons.WRONG_STATE, {'provision_state': 'deploying'}),
+    (reasons.BUSY, {'busy_until': LATER}),
+)
+
+
+def _why_not(ask=ASK, sees=ALL, **changed):
+    occupancy = facts.Occupancy(changed.pop('reservation', None),
+                                changed.pop('busy_until', None))
+    node = dataclasses.replace(FREE, **changed)
+    return pick.why_not(ask, 'node', node, occupancy, NOW, sees)
+
+
+def _snapshot(*nodes):
+    return pick.Snapshot({node.uuid: node for node in nodes}, {}, NOW)
+
+
+class TestReasons(testtools.TestCase):
+
+    def test_free_node_has_no_obstacle(self):
+        self.assertIsNone(_why_not())
+
+    def test_each_cause_has_its_own_code(self):
+        self.assertEqual([code for code, _ in CAUSES],
+                         [_why_not(**changed).code for _, changed in CAUSES])
+
+    def test_every_code_has_a_cause_here(self):
+        self.assertEqual(set(reasons.ALL) - {reasons.NODE_NOT_FOUND},
+                         {code for code, _ in CAUSES})
+
+    def test_of_two_causes_the_more_lasting_is_told(self):
+        for (first, one), (_, other) in itertools.combinations(CAUSES, 2):
+            self.assertEqual(first, _why_not(**one, **other).code)
+
+    def test_all_causes_at_once_tell_the_first(self):
+        everything = {}
+        for _, changed in CAUSES:
+            everything.update(changed)
+        self.assertEqual(reasons.RESOURCE_CLASS_MISMATCH,
+                         _why_not(**everything).code)
+
+    def test_unknown_and_invisible_node_look_the_same(self):
+        unknown = pick.why_not(ASK, 'node', None, None, NOW, OURS)
+        for _, changed in (('free', {}), *CAUSES):
+            self.assertEqual(unknown, _why_not(sees=OURS, owner='theirs',
+                                               **changed))
+        self.assertEqual(reasons.NODE_NOT_FOUND, unknown.code)
+
+    def test_owner_and_lessee_see_their_node(self):
+        self.assertIsNone(_why_not(sees=OURS, owner='ours'))
+        self.assertIsNone(_why_not(sees=OURS, owner='theirs', lessee='ours'))
+
+    def test_project_that_is_nobody_sees_no_node_without_owner(self):
+        nobody = facts.Visibility(project_id=None)
+        self.assertEqual(reasons.NODE_NOT_FOUND, _why_not(sees=nobody).code)
+
+    def test_reservation_is_void_from_its_instant_on(self):
+        tick = datetime.timedelta(microseconds=1)
+        self.assertEqual(reasons.RESERVED, _why_not(
+            reservation=_held(expires_at=NOW + tick)).code)
+        self.assertIsNone(_why_not(reservation=_held(expires_at=NOW)))
+
+    def test_reservation_in_use_binds_beyond_its_end(self):
+        for state in (facts.State.STARTING, facts.State.IN_USE):
+            reason = _why_not(reservation=_held(state, NOW))
+            self.assertEqual((reasons.RESERVED, None),
+                             (reason.code, reason.until))
+
+    def test_reserved_node_tells_until_when(self):
+        self.assertEqual(LATER.isoformat(), _why_not(
+            reservation=_held()).as_dict()['until'])
+
+    def test_passage_blocks_until_its_end_only(self):
+        self.assertIsNone(_why_not(busy_until=NOW))
+        self.assertEqual(LATER, _why_not(busy_until=LATER).until)
+
+    def test_node_without_provision_state_is_not_available(self):
+        self.assertEqual(reasons.WRONG_STATE,
+                         _why_not(provision_state=None).code)
+
+    def test_missing_traits_are_named_in_order(self):
+        ask = dataclasses.replace(ASK, traits=frozenset(
+            {'CUSTOM_Z', 'CUSTOM_A', 'CUSTOM_B'}))
+        self.assertEqual('lacks the traits CUSTOM_B, CUSTOM_Z',
+                         _why_not(ask).text)
+
+
+class TestOrder(testtools.TestCase):
+
+    def test_first_of_the_list_is_taken_in_every_order(self):
+        nodes = [facts.Node(name) for name in 'abcd']
+        for order in itertools.permutations('abcd'):
+            for stored in itertools.permutations(nodes):
+                picked = pick.pick(pick.Ask('instance', order),
+                                   _snapshot(*stored), ALL)
+                self.assertEqual((order[0], ()),
+                                 (picked.node.uuid, picked.skipped))
+
+    def test_first_free_one_is_taken_wherever_it_stands(self):
+        nodes = [facts.Node('free'), facts.Node('busy', maintenance=True),
+                 facts.Node('dead', retired=True)]
+        for order in itertools.permutations(
+                ['free', 'busy', 'dead', 'gone']):
+            picked = pick.pick(pick.Ask('instance', order),
+                               _snapshot(*nodes), ALL)
+            self.assertEqual('free', picked.node.uuid)
+            self.assertEqual(list(order[:order.index('free')]),
+                             [reason.node_uuid for reason in picked.skipped])
+
+    def test_refusal_tells_each_node_in_the_order_of_the_list(self):
+        for order in itertools.permutations('abc'):
+            refused = pick.pick(pick.Ask('instance', order), _snapshot(),
+                                ALL)
+            self.assertEqual(list(order), [reason.node_uuid for reason
+                                           in refused.reasons])
+
+    def test_without_a_list_the_order_is_the_snapshots(self):
+        nodes = [facts.Node('b'), facts.Node('a')]
+        self.assertEqual('b', pick.pick(pick.Ask('instance'),
+                                        _snapshot(*nodes), ALL).node.uuid)
+
+    def test_without_any_node_the_refusal_is_empty(self):
+        self.assertEqual(pick.Refused(()), pick.pick(
+            pick.Ask('instance'), _snapshot(), ALL))
+
+
+class TestProperties(testtools.TestCase):
+
+    @hypothesis.given(strategies.snapshots(), strategies.sights, st.data())
+    def test_pick_is_the_first_without_an_obstacle(self, snapshot, sees,
+                                                   data):
+        order = tuple(data.draw(st.permutations(
+            [*snapshot.nodes, 'no-such-node'])))
+        ask = pick.Ask('instance', order,
+                       data.draw(st.sampled_from(strategies.CLASSES)),
+                       data.draw(strategies.trait_sets))
+        obstacles = [pick.why_not(ask, uuid, snapshot.nodes.get(uuid),
+                                  snapshot.occupancies.get(uuid), NOW, sees)
+                     for uuid in order]
+        outcome = pick.pick(ask, snapshot, sees)
+        if None in obstacles:
+            first = obstacles.index(None)
+            self.assertEqual(order[first], outcome.node.uuid)
+            self.assertEqual(tuple(obstacles[:first]), outcome.skipped)
+        else:
+            self.assertEqual(tuple(obstacles), outcome.reasons)
+
+    @hypothesis.given(strategies.snapshots(), strategies.sights)
+    def test_picked_node_is_free_and_visible(self, snapshot, sees):
+        outcome = pick.pick(pick.Ask('instance', tuple(snapshot.nodes)),
+                            snapshot, sees)
+        hypothesis.assume(isinstance(outcome, pick.Picked))
+        node = outcome.node
+        held = snapshot.occupancies.get(node.uuid, facts.Occupancy())
+        self.assertTrue(sees.sees(node))
+        self.assertEqual(('available', None, False, False, True),
+                         (node.provision_state, node.instance_uuid,
+                          node.maintenance, node.retired, node.reservable))
+        self.assertFalse(held.reservation and held.reservation.live(NOW))
+        self.assertFalse(held.busy_until and held.busy_until > NOW)
