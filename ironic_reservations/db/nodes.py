@@ -126,7 +126,7 @@ def count_obstacles(connection: sa.Connection, resource_class: str | None,
         (_n.maintenance, 'maintenance'),
         (sa.exists().where(r.node_uuid == _n.uuid, is_live(now)), 'reserved'),
         (_n.instance_uuid.is_not(None), 'instance_bound'),
-        (_n.provision_state != facts.AVAILABLE, 'wrong_state'),
+        (_n.provision_state.is_distinct_from(facts.AVAILABLE), 'wrong_state'),
         else_='busy')
     seen = sa.select(cause.label('cause')).where(
         *_wanted(resource_class, traits), *_visible(sees)).subquery()

@@ -49,6 +49,11 @@ def confirmed(ask: pick.Ask, snapshot: pick.Snapshot, sees: facts.Visibility,
         doubtful = [uuid for uuid in _rests_on(outcome) if uuid not in asked]
         if not doubtful:
             return outcome
+        if len(asked) + len(doubtful) > _ONE_BY_ONE:
+            # NOTE: a mirror that was wrong so often may be wrong about the
+            # rest as well, and a question for each would take for ever.
+            doubtful = [uuid for uuid in ask.node_uuids or snapshot.nodes
+                        if uuid not in asked]
         for uuid, node in _look(doubtful, observer).items():
             asked.add(uuid)
             known = snapshot.nodes.get(uuid)

@@ -109,8 +109,9 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
         now = engine.clock()
         if proof is None:
             view = plan.look(engine, ask, sees, now)
-            node, _view = plan.choose(engine, ask, view, sees, observer)
-            return _open(engine, node, None, ask.instance_uuid, now)
+            node, view = plan.choose(engine, ask, view, sees, observer)
+            return _open(engine, node, None, ask.instance_uuid, now,
+                         view.confirmed)
         with engine.database.read() as connection:
             held = db_reservations.read_by_uuid(connection, proof)
             if held is None or not held.live(now) or (
@@ -128,12 +129,13 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
 
 
 def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
-          instance_uuid: str | None, now: datetime.datetime) -> Passage:
+          instance_uuid: str | None, now: datetime.datetime,
+          confirmed: bool = False) -> Passage:
     uuid = None if shown is None else shown.uuid
     until = now + datetime.timedelta(
         seconds=engine.conf.guard.passage_timeout)
     with engine.database.write() as connection:
-        plan.claim(connection, node, now)
+        plan.claim(connection, node, now, confirmed)
         passage_id = db_passages.insert(connection, node.uuid, uuid,
                                         instance_uuid, until)
         if shown is not None and shown.state is facts.State.RESERVED:
@@ -164,7 +166,7 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
         if known is None:
             return
         with engine.database.write() as connection:
-            plan.claim(connection, known, now)
+            plan.claim(connection, known, now, confirmed=False)
             db_passages.delete(connection, passage.id)
             if node is not None:
                 db_nodes.update_facts(connection, [node], now)

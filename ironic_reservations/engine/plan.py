@@ -47,10 +47,12 @@ class View:
     :ivar related: reservations of the nodes, of the instance and of the
         uuid that were asked for; void ones too, since their rows are in the
         way of new ones until they are deleted.
+    :ivar confirmed: whether Ironic was asked about the node that was picked.
     """
 
     snapshot: pick.Snapshot
     related: Sequence[facts.Reservation]
+    confirmed: bool = False
 
 
 def look(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
@@ -104,6 +106,7 @@ def choose(engine: Engine, ask: pick.Ask, view: View, sees: facts.Visibility,
         if isinstance(outcome, pick.Refused) and ask.node_uuids is None:
             view = _look_wider(engine, ask, view, sees, asks_whom)
             outcome = observe.confirmed(ask, view.snapshot, sees, asks_whom)
+        view = dataclasses.replace(view, confirmed=True)
     if isinstance(outcome, pick.Refused):
         raise _refusal(engine, ask, outcome, sees, view.snapshot.now)
     return outcome.node, view
@@ -175,19 +178,21 @@ def _refusal_by_class(ask: pick.Ask, counts: Sequence[reasons.Count]
 
 
 def claim(connection: sa.Connection, node: facts.Node,
-          now: datetime.datetime) -> None:
+          now: datetime.datetime, confirmed: bool) -> None:
     """Change a node's bookings, if nobody has since the plan was made.
 
     Comes first in a transaction that writes bookings.
 
     :param node: as it was picked, with the generation that was planned on.
+    :param confirmed: whether this is what Ironic says of it; otherwise it is
+        what the row said, and that may have been overtaken by a poll.
     :raises Conflict: somebody has.
     """
     if node.generation == 0:
         # NOTE: of two that begin to mirror the same node, the unique uuid
         # lets one through.
         db_nodes.insert_node(connection, node, 1, now)
-    elif not db_nodes.advance(connection, node.uuid, node.generation, node,
-                              now):
+    elif not db_nodes.advance(connection, node.uuid, node.generation,
+                              node if confirmed else None, now):
         raise db_connection.Conflict(
             f'node {node.uuid} is no longer at generation {node.generation}')

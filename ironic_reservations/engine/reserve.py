@@ -66,7 +66,7 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     if existing is not None:
         return existing
     node, view = plan.choose(engine, ask, view, sees, observer)
-    return _commit(engine, ask, node, view.related, now)
+    return _commit(engine, ask, node, view, now)
 
 
 def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
@@ -97,19 +97,18 @@ def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
 
 
 def _commit(engine: Engine, ask: pick.Ask, node: facts.Node,
-            related: Sequence[facts.Reservation],
-            now: datetime.datetime) -> facts.Reservation:
+            view: plan.View, now: datetime.datetime) -> facts.Reservation:
     assert ask.expires_at is not None
     reservation = facts.Reservation(
         uuid=ask.uuid or str(uuid_module.uuid4()), node_uuid=node.uuid,
         instance_uuid=ask.instance_uuid, created_at=now, updated_at=None,
         expires_at=ask.expires_at, project_id=ask.project_id,
         user_id=ask.user_id)
-    void = {row for row in related if not row.live(now)
+    void = {row for row in view.related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
     with engine.database.write() as connection:
-        plan.claim(connection, node, now)
+        plan.claim(connection, node, now, view.confirmed)
         if void:
             db_reservations.delete_void(
                 connection, [row.id for row in void if row.id is not None],

@@ -1,0 +1,328 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A timeline with its surroundings: a database, a clock, an Ironic.
+
+The database is a real one.  The Ironic is a stand-in that keeps nodes in
+memory, for tests that are about the timeline; the real one has tests of its
+own under ``tests/functional``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import datetime
+import functools
+import pathlib
+import tempfile
+from typing import Any
+import uuid as uuid_module
+
+import fixtures
+from oslo_config import cfg
+import sqlalchemy as sa
+import testtools
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic
+from ironic_reservations.db import connection
+from ironic_reservations.db import migrate
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import tables
+from ironic_reservations.engine import passage
+from ironic_reservations.engine import reserve
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
+from ironic_reservations.reconciler import mirror
+
+NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+ALL_NODES = facts.Visibility(everything=True)
+
+
+def new_uuid() -> str:
+    """Give a uuid that nobody has used."""
+    return str(uuid_module.uuid4())
+
+
+class Clock:
+    """Stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime.datetime:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += datetime.timedelta(seconds=seconds)
+
+
+class StandInIronic(ironic.Ironic):
+    """Nodes in memory.
+
+    :ivar asked: the calls that were made, in their order.
+    :ivar interruptions: by the name of a call, what happens right before
+        it is answered: once each.
+    """
+
+    def __init__(self) -> None:
+        self.there: dict[str, facts.Node] = {}
+        self.changed_at: dict[str, datetime.datetime] = {}
+        self.asked: list[str] = []
+        self.interruptions: dict[str, list[Callable[[], None]]] = {}
+        self.down = False
+        self.answers_nothing = False
+        self._ticks = 0
+
+    def put(self, node: facts.Node) -> facts.Node:
+        """Enrol a node, or change it."""
+        self._ticks += 1
+        self.there[node.uuid] = node
+        self.changed_at[node.uuid] = ironic.EPOCH + datetime.timedelta(
+            seconds=self._ticks)
+        return node
+
+    def change(self, uuid: str, **changed: Any) -> None:
+        """Change a node."""
+        self.put(dataclasses.replace(self.there[uuid], **changed))
+
+    def remove(self, uuid: str) -> None:
+        """Delete a node."""
+        del self.there[uuid]
+
+    def deploy(self, uuid: str, instance_uuid: str | None = None) -> None:
+        """Deploy a node, which only an available one lets happen."""
+        assert self.there[uuid].provision_state == facts.AVAILABLE
+        self.change(uuid, provision_state='active',
+                    instance_uuid=(instance_uuid
+                                   or self.there[uuid].instance_uuid))
+
+    def undeploy(self, uuid: str) -> None:
+        """Free a node."""
+        self.change(uuid, provision_state=facts.AVAILABLE,
+                    instance_uuid=None)
+
+    def interrupt(self, call: str, action: Callable[[], None]) -> None:
+        """Have something happen right before the next such call's answer."""
+        self.interruptions.setdefault(call, []).append(action)
+
+    def _answer(self, call: str) -> None:
+        self.asked.append(call)
+        if self.interruptions.get(call):
+            self.interruptions[call].pop(0)()
+        if self.down:
+            raise errors.IronicUnavailable('Ironic is down.')
+
+    def node(self, ident: str) -> facts.Node | None:
+        self._answer('node')
+        return self.there.get(ident)
+
+    def nodes(self, **filters: str) -> Iterator[facts.Node]:
+        self._answer('nodes')
+        return iter([] if self.answers_nothing else
+                    [node for node in self.there.values()
+                     if _matches(node, filters)])
+
+    def everything(self) -> tuple[list[facts.Node], datetime.datetime]:
+        self._answer('everything')
+        if self.answers_nothing:
+            return [], ironic.EPOCH
+        return (list(self.there.values()),
+                max(self.changed_at.values(), default=ironic.EPOCH))
+
+    def changed_since(self, since: datetime.datetime
+                      ) -> tuple[list[facts.Node], datetime.datetime]:
+        self._answer('changed_since')
+        changed = [node for uuid, node in self.there.items()
+                   if self.changed_at[uuid] >= since]
+        return changed, max([since, *(self.changed_at[node.uuid]
+                                      for node in changed)])
+
+
+def _matches(node: facts.Node, filters: dict[str, str]) -> bool:
+    shown = {'provision_state': node.provision_state,
+             'associated': str(node.instance_uuid is not None).lower(),
+             'maintenance': str(node.maintenance).lower(),
+             'resource_class': node.resource_class}
+    return all(shown[key] == value for key, value in filters.items())
+
+
+@functools.cache
+def _empty_sqlite() -> bytes:
+    """Make the tables once in a process; each test gets a copy."""
+    with tempfile.TemporaryDirectory() as directory:
+        database = connection.Database(
+            configured(f'sqlite:///{directory}/empty.sqlite'))
+        migrate.upgrade(database)
+        database.close()
+        return pathlib.Path(directory, 'empty.sqlite').read_bytes()
+
+
+def configured(url: str, **overrides: Any) -> cfg.ConfigOpts:
+    """Give a configuration.
+
+    :param overrides: options, as ``group__name``.
+    """
+    conf = project_conf.load(config_files=[])
+    conf.set_override('connection', url, 'database')
+    conf.set_override('sqlite_synchronous', False, 'database')
+    for key, value in overrides.items():
+        group, _, name = key.rpartition('__')
+        conf.set_override(name, value, group or None)
+    return conf
+
+
+class _Interruptible(connection.Database):
+    """A database; others come in between a look and a transaction."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        super().__init__(conf)
+        self.interruptions: list[Callable[[], None]] = []
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        if self.interruptions:
+            self.interruptions.pop(0)()
+        with super().write() as opened:
+            yield opened
+
+
+class World(fixtures.Fixture):
+    """An engine on a database of its own, with a clock and an Ironic.
+
+    :param url: of an empty database with tables; by default a new SQLite
+        file.
+    :param options: of the configuration, as ``group__name``.
+    """
+
+    def __init__(self, url: str | None = None, **options: Any) -> None:
+        self._url = url
+        self._options = options
+
+    def _setUp(self) -> None:
+        if self._url is None:
+            path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                                'reservations.sqlite')
+            path.write_bytes(_empty_sqlite())
+            self._url = f'sqlite:///{path}'
+        self.conf = configured(self._url, **self._options)
+        self.clock = Clock()
+        self.ironic = StandInIronic()
+        self.engine = dataclasses.replace(
+            engine_module.build(self.conf, self.ironic, self.clock),
+            database=_Interruptible(self.conf))
+        self.addCleanup(self.engine.database.close)
+
+    @property
+    def url(self) -> str:
+        """The URL of the database."""
+        assert self._url is not None
+        return self._url
+
+    def enrol(self, count: int = 1, mirrored: bool = True,
+              **known: Any) -> list[str]:
+        """Add available nodes to Ironic; gives their uuids.
+
+        :param mirrored: whether the mirror has seen them.
+        :param known: what they are, by the names in ``facts.Node``.
+        """
+        made = [self.ironic.put(facts.Node(new_uuid(), **known))
+                for _ in range(count)]
+        if mirrored:
+            self.write_mirror(made)
+        return [node.uuid for node in made]
+
+    def write_mirror(self, nodes: Iterable[facts.Node]) -> None:
+        """Have the mirror say what these nodes are."""
+        with self.engine.database.write() as opened:
+            for node in nodes:
+                db_nodes.insert_node(opened, node, 1, self.clock())
+
+    def refresh(self) -> None:
+        """Read all of Ironic into the mirror."""
+        mirror.refresh_all(self.engine)
+
+    def reserve(self, *node_uuids: str, **ask: Any) -> facts.Reservation:
+        """Reserve as an administrator.
+
+        :param node_uuids: none leaves the choice to class and traits.
+        :param ask: the rest of the request; ``instance_uuid`` has a default,
+            ``ttl`` is in seconds.
+        """
+        ask.setdefault('instance_uuid', new_uuid())
+        sees = ask.pop('sees', ALL_NODES)
+        observer = ask.pop('observer', None)
+        if 'ttl' in ask:
+            ask['expires_at'] = self.clock() + datetime.timedelta(
+                seconds=ask.pop('ttl'))
+        return reserve.reserve(
+            self.engine, pick.Ask(node_uuids=node_uuids or None, **ask), sees,
+            observer)
+
+    def use(self, reservation: facts.Reservation) -> None:
+        """Deploy a node with its proof."""
+        through = passage.admit(self.engine, reservation.node_uuid,
+                                reservation.uuid)
+        self.ironic.deploy(reservation.node_uuid, reservation.instance_uuid)
+        passage.close(self.engine, through, True)
+
+    def before_next_write(self, action: Callable[[], None]) -> None:
+        """Have something happen between a plan and its commit, once."""
+        self.engine.database.interruptions.append(action)
+
+    def reservations(self) -> dict[str, dict[str, Any]]:
+        """Read the rows of the reservations by their uuids, void ones too."""
+        return {row['uuid']: row for row in self._rows(tables.reservations)}
+
+    def state_of(self, reservation: facts.Reservation) -> str | None:
+        """Read the state of a reservation; ``None`` where it has no row."""
+        row = self.reservations().get(reservation.uuid)
+        return None if row is None else row['state']
+
+    def mirrored(self) -> dict[str, dict[str, Any]]:
+        """Read the rows of the nodes by their uuids."""
+        return {row['uuid']: row for row in self._rows(tables.nodes)}
+
+    def traits(self, node_uuid: str) -> set[str]:
+        """Read the rows of a node's traits."""
+        return {row['trait'] for row in self._rows(tables.node_traits)
+                if row['node_uuid'] == node_uuid}
+
+    def passages(self) -> list[dict[str, Any]]:
+        """Read the rows of the passages."""
+        return self._rows(tables.passages)
+
+    def claims(self) -> dict[str, dict[str, Any]]:
+        """Read the rows of the claims by their names."""
+        return {row['name']: row for row in self._rows(tables.claims)}
+
+    def _rows(self, table: sa.Table) -> list[dict[str, Any]]:
+        with self.engine.database.read() as opened:
+            return [dict(row) for row in opened.execute(
+                sa.select(table).order_by(*table.primary_key)).mappings()]
+
+
+class TestCase(testtools.TestCase):
+    """A test of the timeline, on SQLite unless a subclass says otherwise."""
+
+    def new_world(self, **options: Any) -> World:
+        """Give a timeline with nothing on it.
+
+        :param options: of the configuration, as ``group__name``.
+        """
+        return self.useFixture(World(**options))
