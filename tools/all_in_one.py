@@ -1,0 +1,288 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A real Ironic in one process: fake hardware, in a folder of its own.
+
+The demonstration, the functional tests and the benchmarks all start Ironic
+from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import configparser
+import contextlib
+import os
+from pathlib import Path
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import bcrypt
+import requests
+
+Options = Mapping[str, Mapping[str, object]]
+
+#: How long the service may take until it answers, in seconds. It takes
+#: about three on an idle machine.
+START_TIMEOUT = 90
+#: How long it may take to end by itself, before it is killed.
+STOP_TIMEOUT = 15
+
+# NOTE: not the console scripts, since the name ``ironic`` may also belong
+# to a command line client in the same environment.
+_SERVICE = ('import sys; from ironic.command import singleprocess as p; '
+            'sys.argv[0] = "ironic"; p.main()')
+_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
+           'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
+
+_INTERFACES = {
+    'bios': 'no-bios', 'boot': 'fake', 'console': 'no-console',
+    'deploy': 'fake', 'firmware': 'no-firmware', 'inspect': 'no-inspect',
+    'management': 'fake', 'network': 'noop', 'power': 'fake',
+    'raid': 'no-raid', 'rescue': 'no-rescue', 'storage': 'noop',
+    'vendor': 'no-vendor',
+}
+
+
+class NotStarted(RuntimeError):
+    """Ironic did not come up; the text ends with the tail of its log."""
+
+
+class AllInOne:
+    """An Ironic service with API and conductor in one process.
+
+    :param folder: where everything it writes goes.
+    :param database: SQLAlchemy URL; by default SQLite in the folder.
+    :param users: names and passwords for http_basic; by default noauth.
+    :param middleware: whether our middleware is in its API.
+    :param options: options of Ironic by section, above the defaults here.
+    :param reservations: options of ours by section, likewise.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *,
+                 database: str | None = None,
+                 users: Mapping[str, str] | None = None,
+                 middleware: bool = True,
+                 options: Options | None = None,
+                 reservations: Options | None = None) -> None:
+        self.folder = Path(folder)
+        self.database = (database
+                         or f'sqlite:///{self.folder / "ironic.sqlite"}')
+        self.users = dict(users or {})
+        self.middleware = middleware
+        self.options = options or {}
+        self.reservations = reservations or {}
+        self.config_file = self.folder / 'ironic.conf'
+        self.reservations_config_file = (
+            self.folder / 'ironic-reservations.conf')
+        self.log_file = self.folder / 'ironic.log'
+        self.port = 0
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> AllInOne:
+        try:
+            self.create_schema()
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """The root of the API, without a version or a trailing slash."""
+        return f'http://127.0.0.1:{self.port}'
+
+    @property
+    def pid(self) -> int:
+        """The process id of the service."""
+        if self.process is None:
+            raise RuntimeError('Ironic is not running: call start() first.')
+        return self.process.pid
+
+    def session(self) -> requests.Session:
+        """A session of HTTP as the first of the users, if there are any."""
+        session = requests.Session()
+        # A proxy in the environment has no business with 127.0.0.1.
+        session.trust_env = False
+        if self.users:
+            session.auth = next(iter(self.users.items()))
+        return session
+
+    def create_schema(self) -> None:
+        """Make Ironic's tables in an empty database.
+
+        :raises NotStarted: ironic-dbsync failed.
+        """
+        self._write_config()
+        done = subprocess.run(
+            [sys.executable, '-c', _DBSYNC,
+             '--config-file', str(self.config_file), 'create_schema'],
+            cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            raise NotStarted(
+                f'ironic-dbsync create_schema ended with {done.returncode} '
+                f'on {self.database}:\n{_tail(done.stdout)}')
+
+    def start(self, timeout: float = START_TIMEOUT) -> None:
+        """Start the service and wait until it answers and has its driver.
+
+        A port that was chosen stays the same when the service starts again.
+
+        :raises NotStarted: it ended, or did not answer in time.
+        """
+        fixed = self.port != 0
+        for attempt in range(3):
+            if not fixed:
+                self.port = free_port()
+            self._write_config()
+            self._spawn()
+            try:
+                self._wait_until_serving(timeout)
+                return
+            except BaseException as failure:
+                self.kill()
+                # Between our look and its bind, somebody took the port.
+                taken = 'Address already in use' in self.log_tail(400)
+                if (fixed or not taken or attempt == 2
+                        or not isinstance(failure, NotStarted)):
+                    raise
+
+    def stop(self) -> None:
+        """End the service as an operator would, else kill it."""
+        if self.process is None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            pass
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the service and its workers on the spot (SIGKILL)."""
+        if self.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            # The group is the service's own: see start_new_session.
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.process = None
+
+    def log_tail(self, lines: int = 40) -> str:
+        """The last lines that the service logged."""
+        try:
+            return _tail(self.log_file.read_text(errors='replace'), lines)
+        except FileNotFoundError:
+            return '(no log yet)'
+
+    def _spawn(self) -> None:
+        environment = dict(os.environ)
+        environment['OS_IRONIC_RESERVATIONS_CONFIG_FILE'] = str(
+            self.reservations_config_file)
+        with open(self.log_file, 'ab') as log:
+            self.process = subprocess.Popen(
+                [sys.executable, '-c', _SERVICE,
+                 '--config-file', str(self.config_file)],
+                cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, start_new_session=True)
+
+    def _wait_until_serving(self, timeout: float) -> None:
+        assert self.process is not None
+        deadline = time.monotonic() + timeout
+        with self.session() as session:
+            while time.monotonic() < deadline:
+                if self.process.poll() is not None:
+                    raise NotStarted(
+                        f'Ironic ended with {self.process.returncode} '
+                        f'before it answered:\n{self.log_tail()}')
+                # It answers before the conductor has registered itself,
+                # and takes no node until then.
+                try:
+                    answer = session.get(f'{self.url}/v1/drivers', timeout=5)
+                    if answer.ok and answer.json()['drivers']:
+                        return
+                except (requests.RequestException, ValueError, KeyError):
+                    pass
+                time.sleep(0.1)
+        raise NotStarted(f'Ironic did not answer at {self.url} within '
+                         f'{timeout:.0f} s:\n{self.log_tail()}')
+
+    def _write_config(self) -> None:
+        ironic: dict[str, dict[str, object]] = {
+            'DEFAULT': {
+                'auth_strategy': 'noauth',
+                'enabled_hardware_types': 'fake-hardware',
+                'rpc_transport': 'none',
+                'host': 'all-in-one',
+                'state_path': self.folder,
+            },
+            'database': {'connection': self.database},
+            'api': {'host_ip': '127.0.0.1', 'port': self.port},
+            'conductor': {'automated_clean': False},
+            'oslo_concurrency': {'lock_path': self.folder},
+        }
+        for kind, implementation in _INTERFACES.items():
+            ironic['DEFAULT'][f'enabled_{kind}_interfaces'] = implementation
+        if self.users:
+            ironic['DEFAULT']['auth_strategy'] = 'http_basic'
+            ironic['DEFAULT']['http_basic_auth_user_file'] = (
+                self._write_passwords())
+        if self.middleware:
+            ironic['api']['middleware'] = 'reservations'
+        write_options(self.config_file, ironic, self.options)
+        write_options(self.reservations_config_file,
+                      {'DEFAULT': {'state_path': self.folder}},
+                      self.reservations)
+
+    def _write_passwords(self) -> Path:
+        path = self.folder / 'htpasswd'
+        if not path.exists():
+            path.write_text(''.join(
+                f'{user}:'
+                # The cheapest hash there is: it is computed each request.
+                f'{bcrypt.hashpw(word.encode(), bcrypt.gensalt(4)).decode()}'
+                '\n' for user, word in self.users.items()))
+        return path
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return int(probe.getsockname()[1])
+
+
+def write_options(path: Path, *layers: Options) -> None:
+    """Write a configuration file; a later layer wins over an earlier one."""
+    parser = configparser.RawConfigParser(default_section='')
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    for layer in layers:
+        for section, options in layer.items():
+            if not parser.has_section(section):
+                parser.add_section(section)
+            for name, value in options.items():
+                parser.set(section, name, str(value))
+    with path.open('w') as file:
+        parser.write(file)
+
+
+def _tail(text: str, lines: int = 40) -> str:
+    return '\n'.join(text.splitlines()[-lines:])
