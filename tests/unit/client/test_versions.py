@@ -1,0 +1,56 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The version header, and that clients keep up with the service."""
+
+from __future__ import annotations
+
+import pathlib
+
+import testtools
+
+from ironic_reservations.api import versions as api_versions
+from ironic_reservations.client import versions
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+class VersionsTest(testtools.TestCase):
+    """Small rules that would be forgotten."""
+
+    def test_clients_know_the_newest_version(self):
+        """A new version of the API is for the clients too."""
+        newest = api_versions.text(api_versions.MAXIMUM)
+        self.assertEqual(newest, versions.LATEST)
+        page = (ROOT / 'doc' / 'source' / 'user' / 'client.rst').read_text()
+        self.assertIn(f'.. |LATEST| replace:: {newest}\n', page)
+
+    def test_the_service_reads_what_clients_write(self):
+        """Beside other services, and without them."""
+        for beside in (None, '', 'baremetal 1.80', 'baremetal 1.80,compute 2',
+                       'Baremetal-Reservation 1.0'):
+            self.assertEqual(2, api_versions.requested(
+                versions.header('1.2', beside)))
+
+    def test_lower(self):
+        """Only where it is ours that is lower."""
+        for served, expected in (
+                ('baremetal-reservation 1.2', '1.2'),
+                ('baremetal 1.1, baremetal-reservation 1.2', '1.2'),
+                ('baremetal-reservation 1.4', None),
+                ('baremetal-reservation 1.10', None),
+                ('baremetal 1.1', None), ('baremetal-reservation', None),
+                ('baremetal-reservation x', None), ('', None)):
+            self.assertEqual(expected, versions.lower(
+                {versions.MAXIMUM_HEADER: served}, '1.4'), served)
+        self.assertIsNone(versions.lower({}, '1.4'))
