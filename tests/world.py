@@ -285,6 +285,12 @@ class World(fixtures.Fixture):
         """Have something happen between a plan and its commit, once."""
         self.engine.database.interruptions.append(action)
 
+    def another_engine(self) -> engine_module.Engine:
+        """Give an engine as another process has it, on the same rows."""
+        other = engine_module.build(self.conf, self.ironic, self.clock)
+        self.addCleanup(other.database.close)
+        return other
+
     def reservations(self) -> dict[str, dict[str, Any]]:
         """Read the rows of the reservations by their uuids, void ones too."""
         return {row['uuid']: row for row in self._rows(tables.reservations)}

@@ -161,6 +161,14 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     return bool(result.rowcount == 1)
 
 
+def bump(connection: sa.Connection, uuid: str) -> None:
+    """Raise a node's generation, whatever it is: every plan is outdated."""
+    # UPDATE nodes SET generation = generation + 1 WHERE uuid = ?
+    connection.execute(
+        sa.update(tables.nodes).where(_n.uuid == uuid)
+        .values(generation=_n.generation + 1))
+
+
 def insert_node(connection: sa.Connection, node: facts.Node, generation: int,
                 now: datetime.datetime) -> None:
     """Begin to mirror a node."""

@@ -24,7 +24,10 @@ from __future__ import annotations
 import dataclasses
 import datetime
 
+import sqlalchemy as sa
+
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
@@ -34,6 +37,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations import errors
 from ironic_reservations.planner import admit as planner_admit
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import lifecycle
 from ironic_reservations.planner import pick
 
 
@@ -43,11 +47,14 @@ class Passage:
 
     :ivar id: of its row.
     :ivar reservation_uuid: the reservation that was shown, if one was.
+    :ivar first: whether it was shown for the first time: if this request
+        comes to nothing, none did.
     """
 
     id: int
     node_uuid: str
     reservation_uuid: str | None = None
+    first: bool = False
 
 
 def admit(engine: Engine, node_uuid: str, proof: str | None = None,
@@ -109,40 +116,55 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
         now = engine.clock()
         if proof is None:
             view = plan.look(engine, ask, sees, now)
-            node, view = plan.choose(engine, ask, view, sees, observer)
-            return _open(engine, node, None, ask.instance_uuid, now,
+            chosen, view = plan.choose(engine, ask, view, sees, observer)
+            return _open(engine, chosen, None, ask.instance_uuid, now,
                          view.confirmed)
         with engine.database.read() as connection:
-            held = db_reservations.read_by_uuid(connection, proof)
-            if held is None or not held.live(now) or (
-                    ask.node_uuids is not None
-                    and held.node_uuid not in ask.node_uuids):
-                raise errors.ProofInvalid(
-                    f'The reservation {proof} does not exist, has expired, '
-                    'or is not for one of the candidate nodes. Make a new '
-                    'one.')
-            node = db_nodes.read_nodes(
-                connection, (held.node_uuid,),
-                with_traits=False)[held.node_uuid]
+            node, held = _proven(connection, proof)
+        if held is None or node is None or not held.live(now) or (
+                ask.node_uuids is not None
+                and held.node_uuid not in ask.node_uuids):
+            raise errors.ProofInvalid(
+                f'The reservation {proof} does not exist, has expired, or is '
+                'not for one of the candidate nodes. Make a new one.')
         return _open(engine, node, held, ask.instance_uuid, now)
     return retry.until_committed(attempt)
+
+
+def _proven(connection: sa.Connection, proof: str
+            ) -> tuple[facts.Node | None, facts.Reservation | None]:
+    """Read a reservation and its node, in the order that a commit relies on.
+
+    NOTE: the generation first, then the bookings that it stands for; which
+    node it is, the reservation has to tell before.
+    """
+    found = db_reservations.read_by_uuid(connection, proof)
+    if found is None:
+        return None, None
+    node = db_nodes.read_nodes(connection, (found.node_uuid,),
+                               with_traits=False).get(found.node_uuid)
+    held = db_reservations.read_of_nodes(
+        connection, (found.node_uuid,)).get(found.node_uuid)
+    return node, held if held is not None and held.uuid == proof else None
 
 
 def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
           confirmed: bool = False) -> Passage:
     uuid = None if shown is None else shown.uuid
+    first = shown is not None and shown.state is facts.State.RESERVED
     until = now + datetime.timedelta(
         seconds=engine.conf.guard.passage_timeout)
     with engine.database.write() as connection:
         plan.claim(connection, node, now, confirmed)
         passage_id = db_passages.insert(connection, node.uuid, uuid,
                                         instance_uuid, until)
-        if shown is not None and shown.state is facts.State.RESERVED:
-            # NOTE: from here on it does not expire under the request.
-            db_reservations.update_state(connection, shown.uuid,
-                                         facts.State.STARTING, now)
-    return Passage(passage_id, node.uuid, uuid)
+        # NOTE: from here on it does not expire under the request.
+        if shown is not None and first and not db_reservations.update_state(
+                connection, shown.uuid, facts.State.STARTING, now):
+            raise db_connection.Conflict(
+                f'the reservation of node {node.uuid} has just been swept')
+    return Passage(passage_id, node.uuid, uuid, first)
 
 
 def close(engine: Engine, passage: Passage, succeeded: bool,
@@ -170,15 +192,30 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
             db_passages.delete(connection, passage.id)
             if node is not None:
                 db_nodes.update_facts(connection, [node], now)
-            if held is not None and held.state is facts.State.STARTING:
-                if succeeded:
-                    db_reservations.update_state(
-                        connection, held.uuid, facts.State.IN_USE, now)
-                elif not db_passages.shown_elsewhere(connection, held.uuid,
-                                                     now):
-                    db_reservations.update_state(
-                        connection, held.uuid, facts.State.RESERVED, now)
+            if held is None or held.state is not facts.State.STARTING:
+                return
+            state = _settled(passage, held, succeeded, node)
+            if state is facts.State.RESERVED and db_passages.shown_elsewhere(
+                    connection, held.uuid, now):
+                return
+            if state is not None:
+                db_reservations.update_state(connection, held.uuid, state,
+                                             now)
     retry.until_committed(attempt)
+
+
+def _settled(passage: Passage, held: facts.Reservation, succeeded: bool,
+             node: facts.Node | None) -> facts.State | None:
+    """Tell what becomes of the reservation that was shown.
+
+    :returns: ``None`` where it cannot be told yet: a request before this one
+        may have died after Ironic had accepted it.  The reconciler looks.
+    """
+    if succeeded:
+        return facts.State.IN_USE
+    if node is not None:
+        return lifecycle.judge(held, node).state
+    return facts.State.RESERVED if passage.first else None
 
 
 def _refusal(verdict: planner_admit.Verdict, node_uuid: str,

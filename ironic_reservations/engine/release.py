@@ -34,6 +34,7 @@ def release(engine: Engine, uuid: str) -> None:
     def attempt() -> facts.Reservation:
         reservation = find.get(engine, uuid)
         with engine.database.write() as connection:
+            db_nodes.bump(connection, reservation.node_uuid)
             if not db_reservations.delete_one(connection, uuid):
                 raise errors.ReservationNotFound(find.unknown(uuid))
         return reservation
