@@ -27,7 +27,7 @@ import uuid
 
 import testtools
 
-from tools import all_in_one
+from tests.real import ironic as real_ironic
 from tools import enrolment
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -42,7 +42,7 @@ class ClientTestCase(testtools.TestCase):
     :cvar ironic: the service.
     """
 
-    ironic: all_in_one.AllInOne
+    ironic: real_ironic.RealIronic
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -51,10 +51,10 @@ class ClientTestCase(testtools.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        cls.ironic = cls.enterClassContext(all_in_one.AllInOne(
-            cls.folder, reservations={'reservations': {'min_ttl': 1}}))
-        cls.session = cls.ironic.session()
-        cls.addClassCleanup(cls.session.close)
+        cls.ironic = real_ironic.RealIronic(
+            reservations={'reservations': {'min_ttl': 1}})
+        cls.ironic.setUp()
+        cls.addClassCleanup(cls.ironic.cleanUp)
         cls.environment = {
             **{name: value for name, value in os.environ.items()
                if not name.startswith(('OS_', 'IRONIC_'))},
@@ -83,9 +83,9 @@ class ClientTestCase(testtools.TestCase):
     def nodes(self, count: int = 1,
               resource_class: str = 'baremetal') -> list[enrolment.Enrolled]:
         """Enroll nodes that no other test has."""
-        return enrolment.enroll(
-            self.session, self.ironic.url, count,
-            prefix=f'n{uuid.uuid4().hex[:8]}', resource_class=resource_class)
+        return self.ironic.enroll(
+            count, prefix=f'n{uuid.uuid4().hex[:8]}',
+            resource_class=resource_class)
 
     def command(self, *args: str | os.PathLike[str], status: int = 0,
                 ) -> subprocess.CompletedProcess[str]:
@@ -96,7 +96,7 @@ class ClientTestCase(testtools.TestCase):
         self.assertEqual(
             status, done.returncode,
             f'{args}\n{done.stdout}\n{done.stderr}\n'
-            f'{self.ironic.log_tail()}')
+            f'{self.ironic.service.log_tail()}')
         return done
 
     def json_of(self, *args: str) -> Any:
@@ -105,14 +105,14 @@ class ClientTestCase(testtools.TestCase):
 
     def held(self, ident: str) -> dict[str, Any] | None:
         """Give what the server has of a reservation."""
-        answer = self.session.get(
+        answer = self.ironic.session.get(
             f'{self.ironic.url}/v1/reservations/{ident}', headers={
                 'OpenStack-API-Version': 'baremetal-reservation latest'})
         return answer.json()['reservation'] if answer.ok else None
 
     def provision_state(self, node: enrolment.Enrolled) -> str:
         """Give what Ironic says of a node."""
-        return self.session.get(
+        return self.ironic.session.get(
             f'{self.ironic.url}/v1/nodes/{node.uuid}', headers={
                 # NOTE: the oldest versions know no state "available".
                 'X-OpenStack-Ironic-API-Version': 'latest'}).json()[
