@@ -26,6 +26,7 @@ import pecan
 from ironic_reservations import policies
 from ironic_reservations.api import body
 from ironic_reservations.api import errors as api_errors
+from ironic_reservations.api import expose
 from ironic_reservations.api import front
 from ironic_reservations.api import health
 from ironic_reservations.api import identity as api_identity
@@ -98,6 +99,10 @@ class _Pecan:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        # NOTE: pecan would fill arguments from the query, and logs a
+        # traceback where it is not text; the handlers read it themselves.
+        environ[expose.QUERY] = environ.pop('QUERY_STRING', '')
+        environ['QUERY_STRING'] = ''
         answer = wsgi.call(self._application, environ)
         refused = environ.get('pecan.original_exception')
         if refused is not None:

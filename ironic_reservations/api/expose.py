@@ -34,6 +34,8 @@ from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
 
 JSON = 'application/json'
+#: Where the query is kept from pecan.
+QUERY = 'ironic_reservations.query'
 _MAX_PARAMETERS = 100
 
 
@@ -92,7 +94,7 @@ def _parameters(environ: wsgi.Environ) -> dict[str, str]:
     """
     try:
         pairs = parse.parse_qsl(
-            environ.get('QUERY_STRING', ''), keep_blank_values=True,
+            environ[QUERY], keep_blank_values=True,
             errors='strict', max_num_fields=_MAX_PARAMETERS)
     except ValueError as exc:
         raise errors.Malformed('The query cannot be read.') from exc

@@ -39,7 +39,7 @@ _UUID = re.compile('[0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-'
 _INSTANT = re.compile(
     r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}'
     r'([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})')
-_INTEGER = re.compile('-?[0-9]{1,20}')
+_INTEGER = re.compile('-?[0-9]{1,1000}')
 _TRAIT = re.compile('[A-Z0-9_]{1,255}')
 _MAX_TRAITS = 50
 _MAX_CLASS = 80
