@@ -1,0 +1,97 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The real parts that the other tests stand on."""
+
+from __future__ import annotations
+
+import os
+from unittest import mock
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+
+from tests.real import databases
+from tests.real import ironic
+
+_LATEST = {'X-OpenStack-Ironic-API-Version': 'latest'}
+
+
+class RealIronicTestCase(testtools.TestCase):
+
+    def test_nodes_are_available_and_survive_a_kill(self) -> None:
+        """What was enrolled before SIGKILL is there after it."""
+        real = self.useFixture(ironic.RealIronic(middleware=False))
+        nodes = real.enroll(2, resource_class='gold',
+                            traits=['CUSTOM_FAST'])
+        url = real.url
+
+        real.service.kill()
+        real.service.start()
+
+        self.assertEqual(url, real.url)
+        found = real.session.get(
+            f'{url}/v1/nodes?provision_state=available&resource_class=gold'
+            '&fields=uuid,traits', headers=_LATEST).json()['nodes']
+        self.assertEqual(
+            {(node.uuid, 'CUSTOM_FAST') for node in nodes},
+            {(node['uuid'], *node['traits']) for node in found})
+
+    def test_only_its_users_come_in_under_http_basic(self) -> None:
+        """The options reach Ironic, and the session is the first user's."""
+        real = self.useFixture(ironic.RealIronic(
+            middleware=False, users={'alice': 'a', 'bob': 'b'}))
+        nodes = f'{real.url}/v1/nodes'
+
+        self.assertEqual(200, real.session.get(nodes).status_code)
+        real.session.auth = ('bob', 'b')
+        self.assertEqual(200, real.session.get(nodes).status_code)
+        real.session.auth = ('bob', 'a')
+        self.assertEqual(401, real.session.get(nodes).status_code)
+
+
+class DatabaseTestCase(testtools.TestCase):
+
+    def test_each_is_empty_usable_and_gone_afterwards(self) -> None:
+        """A scratch database exists while its fixture does."""
+        for kind in databases.KINDS:
+            with self.subTest(kind=kind):
+                with databases.Database(kind) as database:
+                    engine = sa.create_engine(database.url)
+                    self.addCleanup(engine.dispose)
+                    with engine.begin() as connection:
+                        self.assertEqual(
+                            [], sa.inspect(connection).get_table_names())
+                        connection.execute(
+                            sa.text('CREATE TABLE things (id INTEGER)'))
+                    url = database.url
+                gone = sa.create_engine(url)
+                self.addCleanup(gone.dispose)
+                self.assertRaises(sa.exc.OperationalError, gone.connect)
+
+    def test_missing_server_skips_for_a_person_and_fails_in_ci(self) -> None:
+        """CI never goes green on what it did not test."""
+        nobody = {'IRONIC_RESERVATIONS_TEST_MYSQL':
+                  'mysql+pymysql://root@127.0.0.1:1'}
+        with mock.patch.dict(os.environ, nobody):
+            for variable in ('CI', 'IRONIC_RESERVATIONS_REQUIRE_DATABASES'):
+                self.useFixture(fixtures.EnvironmentVariable(variable))
+            self.assertRaises(testtools.TestCase.skipException,
+                              self.useFixture, databases.Database('mysql'))
+            for name, value in (
+                    ('CI', 'true'),
+                    ('IRONIC_RESERVATIONS_REQUIRE_DATABASES', '1')):
+                with fixtures.EnvironmentVariable(name, value):
+                    self.assertRaises(databases.Missing, self.useFixture,
+                                      databases.Database('mysql'))

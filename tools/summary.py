@@ -1,0 +1,75 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Count the results in a subunit stream: ``N passed, N failed, N skipped``.
+
+Reads the stream of ``stestr last --subunit`` from its standard input; ends
+with 1 where a test failed, or none ran.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import BinaryIO
+
+import subunit
+import testtools
+
+# What each of the last words on a test counts as. Anything else, such as
+# ``inprogress``, is a test that never came to its end: its worker died.
+_COUNTS_AS = {'success': 'passed', 'xfail': 'passed', 'skip': 'skipped'}
+
+
+def count(stream: BinaryIO) -> dict[str, int]:
+    """Count what became of each test.
+
+    :param stream: subunit, version 2.
+    """
+    totals = {'passed': 0, 'failed': 0, 'skipped': 0}
+
+    def add(test: testtools.PlaceHolder | dict) -> None:
+        if test['status'] != 'exists':
+            totals[_COUNTS_AS.get(test['status'], 'failed')] += 1
+
+    results = testtools.StreamToDict(add)
+    results.startTestRun()
+    subunit.ByteStreamToStreamResult(
+        stream, non_subunit_name='stdout').run(
+            testtools.CopyStreamResult([_TestsOnly(results)]))
+    results.stopTestRun()
+    return totals
+
+
+class _TestsOnly(testtools.StreamResult):
+    """Leaves out what is not about a test, such as printed text."""
+
+    def __init__(self, target: testtools.StreamResult) -> None:
+        super().__init__()
+        self._target = target
+
+    def status(self, *args: object, **words: object) -> None:
+        test_id = words.get('test_id', args[0] if args else None)
+        if test_id not in (None, 'stdout'):
+            self._target.status(*args, **words)
+
+
+def main() -> int:
+    """Print the line."""
+    totals = count(sys.stdin.buffer)
+    print(', '.join(f'{number} {word}' for word, number in totals.items()))
+    ran = totals['passed'] + totals['failed']
+    return 0 if ran and not totals['failed'] else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,64 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+# Sourced by the other scripts: where everything is installed.
+#
+# .venv has tox; tox keeps what the project and its tests need in .tox/py3.
+
+say() { echo "$*" >&2; }
+
+find_python() {
+    local candidate
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+                >/dev/null 2>&1; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    say "Python 3.11 or newer is needed, and no python3 in PATH is that."
+    return 1
+}
+
+make_venv() {
+    local python
+    if ! command -v git >/dev/null; then
+        say "git is needed: the version of the package comes from its tags."
+        return 1
+    fi
+    if [ -x .venv/bin/tox ] && .venv/bin/python -c '' 2>/dev/null; then
+        return
+    fi
+    python=$(find_python)
+    if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+        say "The venv module of $python is needed" \
+            "(package python3-venv on Debian and Ubuntu)."
+        return 1
+    fi
+    say "Making .venv with $("$python" --version) ..."
+    "$python" -m venv --clear .venv
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+        'tox>=4.11' >&2
+}
+
+# Everything that runs and tests the project; a change of what it needs is
+# taken in as well.
+install_environment() {
+    make_venv
+    [ -x .tox/py3/bin/stestr ] \
+        || say "Installing Ironic and the rest into .tox/py3" \
+               "(once, a minute or two) ..."
+    if ! .venv/bin/tox run -q -e py3 --notest >&2; then
+        say "The installation failed; the reason is above."
+        return 1
+    fi
+}
