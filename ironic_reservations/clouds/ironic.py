@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-import datetime
 from typing import Any
 from typing import Protocol
 from urllib import parse
@@ -26,7 +25,6 @@ from keystoneauth1 import loading
 from keystoneauth1 import session as ksa_session
 from oslo_config import cfg
 from oslo_utils import strutils
-from oslo_utils import timeutils
 
 from ironic_reservations.clouds import in_process
 from ironic_reservations import errors
@@ -40,10 +38,6 @@ _FIELDS = ('uuid,name,provision_state,instance_uuid,maintenance,retired,'
 RESERVABLE = 'reservable'
 VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
 _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
-
-
-#: When the nodes that never changed were changed.
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class Transport(Protocol):
@@ -133,46 +127,26 @@ class Ironic:
         :param filters: query parameters of Ironic's list.
         :raises IronicUnavailable: Ironic did not answer.
         """
-        return (_node(body) for body in self._list(filters))
+        for page in self._pages(filters):
+            yield from map(_node, page)
 
-    def everything(self) -> tuple[list[facts.Node], datetime.datetime]:
-        """Read all nodes.
+    def lately_changed(self) -> Iterator[list[facts.Node]]:
+        """Read nodes, those that Ironic touched last first, page by page.
 
-        :returns: the nodes, and the instant of the latest change to one.
+        NOTE: Ironic sorts by ``updated_at`` and does not show it in a list
+        of fields, so that whoever reads decides where to stop.
+
         :raises IronicUnavailable: Ironic did not answer.
         """
-        nodes, latest = [], EPOCH
-        for body in self._list({}):
-            latest = max(latest, _changed_at(body))
-            nodes.append(_node(body))
-        return nodes, latest
+        for page in self._pages({'sort_key': 'updated_at', 'sort_dir': 'desc',
+                                 'limit': str(_CHANGED_PAGE)}):
+            yield [_node(body) for body in page]
 
-    def changed_since(self, since: datetime.datetime
-                      ) -> tuple[list[facts.Node], datetime.datetime]:
-        """Read the nodes that were changed lately, the latest first.
-
-        :param since: by Ironic's clock; changes of that instant are read
-            again, since more may have followed in the same one.
-        :returns: the nodes, and the instant of the latest change.
-        :raises IronicUnavailable: Ironic did not answer.
-        """
-        changed, latest = [], since
-        for body in self._list({'sort_key': 'updated_at', 'sort_dir': 'desc',
-                                'limit': str(_CHANGED_PAGE)}):
-            at = _changed_at(body)
-            if at == EPOCH:
-                # Never changed; where they sort depends on the database.
-                continue
-            if at < since:
-                break
-            latest = max(latest, at)
-            changed.append(_node(body))
-        return changed, latest
-
-    def _list(self, filters: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    def _pages(self, filters: Mapping[str, str]
+               ) -> Iterator[list[Mapping[str, Any]]]:
         marker: str | None = None
         while True:
-            query = {**filters, 'fields': _FIELDS + ',updated_at'}
+            query = {**filters, 'fields': _FIELDS}
             if marker is not None:
                 query['marker'] = marker
             status, body = self._get('/v1/nodes?' + parse.urlencode(query))
@@ -180,17 +154,11 @@ class Ironic:
                 # NOTE: also where the node that the last page ended with is
                 # gone by now: half a list must not pass for a whole one.
                 raise errors.IronicUnavailable(
-                    f'Ironic answered {status} to a list of nodes.')
-            yield from body['nodes']
+                    f'Ironic answered {status} to a list of nodes: {body}')
+            yield body['nodes']
             if 'next' not in body or not body['nodes']:
                 return
             marker = body['nodes'][-1]['uuid']
-
-
-def _changed_at(body: Mapping[str, Any]) -> datetime.datetime:
-    if body.get('updated_at') is None:
-        return EPOCH
-    return timeutils.parse_isotime(body['updated_at'])
 
 
 def _node(body: Mapping[str, Any]) -> facts.Node:

@@ -23,7 +23,6 @@ import time
 
 from oslo_log import log
 
-from ironic_reservations.clouds import ironic
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
@@ -49,7 +48,6 @@ class Loop:
         self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._owner = f'{socket.gethostname()}:{os.getpid()}'
-        self._since = ironic.EPOCH
         self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
 
     def start(self) -> None:
@@ -99,9 +97,9 @@ class Loop:
         if self._engine.ironic is None:
             return
         if self._is_due('all', conf.ironic.full_poll_interval):
-            self._since = mirror.refresh_all(self._engine)
+            mirror.refresh_all(self._engine)
         if self._is_due('changed', conf.ironic.poll_interval):
-            self._since = mirror.refresh_changed(self._engine, self._since)
+            mirror.refresh_changed(self._engine)
             mirror.settle_starting(self._engine)
 
     def _refresh_poked(self) -> None:

@@ -21,6 +21,7 @@ import datetime
 
 from oslo_log import log
 
+from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
@@ -62,59 +63,58 @@ def _read_rows(engine: Engine,
             awaited=db_passages.read_instances(connection))
 
 
+def _ironic(engine: Engine) -> ironic_client.Ironic:
+    if engine.ironic is None:
+        raise ValueError('there is no Ironic to read nodes from')
+    return engine.ironic
+
+
 def refresh_node(engine: Engine, uuid: str) -> None:
     """Read one node, and settle its reservation.
 
     :raises IronicUnavailable: it could not be read.
     """
-    assert engine.ironic is not None
     rows = _read_rows(engine, (uuid,))
-    node = engine.ironic.node(uuid)
+    node = _ironic(engine).node(uuid)
     _apply(engine, rows, [] if node is None else [node])
     if node is None and uuid in rows.nodes:
         _forget(engine, rows, uuid)
 
 
-def refresh_changed(engine: Engine,
-                    since: datetime.datetime) -> datetime.datetime:
-    """Read the nodes that Ironic changed since an instant of its own clock.
+def refresh_changed(engine: Engine) -> None:
+    """Read the nodes that Ironic touched lately, back to what is known.
 
-    :returns: the instant to begin with next time.
+    A change behind a page of nodes that were touched and not changed is
+    found by the next :func:`refresh_all`.
     """
-    assert engine.ironic is not None
     asked_at = engine.clock()
-    changed, latest = engine.ironic.changed_since(since)
-    if changed:
-        rows = _read_rows(engine, [node.uuid for node in changed])
-        _write_facts(engine, rows, changed, asked_at)
-        _close_allocations(engine, rows, changed)
+    for page in _ironic(engine).lately_changed():
+        rows = _read_rows(engine, [node.uuid for node in page])
+        changed = _write_facts(engine, rows, page, asked_at)
+        _close_allocations(engine, rows, page)
         # NOTE: these rows are newer than what Ironic said, so it is asked
         # once more about the nodes where a promise depends on the order.
-        for uuid in rows.reservations:
+        for uuid in changed & rows.reservations.keys():
             refresh_node(engine, uuid)
-    return latest
+        if not changed:
+            return
 
 
-def refresh_all(engine: Engine) -> datetime.datetime:
-    """Read every node; forget those that Ironic no longer has.
-
-    :returns: the instant, by Ironic's clock, of the latest change.
-    """
-    assert engine.ironic is not None
+def refresh_all(engine: Engine) -> None:
+    """Read every node; forget those that Ironic no longer has."""
     rows = _read_rows(engine)
-    nodes, latest = engine.ironic.everything()
+    nodes = list(_ironic(engine).nodes())
     if not nodes and rows.nodes:
         # NOTE: a service user with the wrong scope sees an empty list.
         LOG.error('Ironic shows no nodes at all, and %d are known. Nothing '
                   'is forgotten; does the user of [ironic] have the role '
                   'reader with the scope system?', len(rows.nodes))
-        return latest
+        return
     _apply(engine, rows, nodes)
     there = {node.uuid for node in nodes}
     for uuid in rows.nodes:
-        if uuid not in there and engine.ironic.node(uuid) is None:
+        if uuid not in there and _ironic(engine).node(uuid) is None:
             _forget(engine, rows, uuid)
-    return latest
 
 
 def settle_starting(engine: Engine) -> None:
@@ -148,7 +148,7 @@ def _close_allocations(engine: Engine, rows: _Rows,
 
 def _write_facts(engine: Engine, rows: _Rows,
                  nodes: Collection[facts.Node],
-                 asked_at: datetime.datetime) -> None:
+                 asked_at: datetime.datetime) -> set[str]:
     known, new, other_traits = [], [], []
     for node in nodes:
         old = rows.nodes.get(node.uuid)
@@ -158,11 +158,10 @@ def _write_facts(engine: Engine, rows: _Rows,
             known.append(node)
             if node.traits != old.traits:
                 other_traits.append(node)
-    if not (known or new):
-        return
-    with engine.database.write() as connection:
-        db_nodes.update_facts(connection, known, asked_at)
-        db_nodes.replace_traits(connection, other_traits)
+    if known:
+        with engine.database.write() as connection:
+            db_nodes.update_facts(connection, known, asked_at)
+            db_nodes.replace_traits(connection, other_traits)
     for node in new:
         try:
             with engine.database.write() as connection:
@@ -170,6 +169,7 @@ def _write_facts(engine: Engine, rows: _Rows,
         except db_connection.Conflict:
             LOG.debug('Node %s has been mirrored by another process',
                       node.uuid)
+    return {node.uuid for node in (*known, *new)}
 
 
 def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
