@@ -26,6 +26,7 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import itertools
 import pathlib
 import tempfile
 from typing import Any
@@ -51,6 +52,7 @@ from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import mirror
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+_PAGE = 2
 ALL_NODES = facts.Visibility(everything=True)
 
 
@@ -82,19 +84,17 @@ class StandInIronic(ironic.Ironic):
 
     def __init__(self) -> None:
         self.there: dict[str, facts.Node] = {}
-        self.changed_at: dict[str, datetime.datetime] = {}
         self.asked: list[str] = []
         self.interruptions: dict[str, list[Callable[[], None]]] = {}
         self.down = False
         self.answers_nothing = False
-        self._ticks = 0
+        self._ticks = itertools.count()
+        self._touched: dict[str, int] = {}
 
     def put(self, node: facts.Node) -> facts.Node:
         """Enrol a node, or change it."""
-        self._ticks += 1
         self.there[node.uuid] = node
-        self.changed_at[node.uuid] = ironic.EPOCH + datetime.timedelta(
-            seconds=self._ticks)
+        self._touched[node.uuid] = next(self._ticks)
         return node
 
     def change(self, uuid: str, **changed: Any) -> None:
@@ -138,20 +138,12 @@ class StandInIronic(ironic.Ironic):
                     [node for node in self.there.values()
                      if _matches(node, filters)])
 
-    def everything(self) -> tuple[list[facts.Node], datetime.datetime]:
-        self._answer('everything')
-        if self.answers_nothing:
-            return [], ironic.EPOCH
-        return (list(self.there.values()),
-                max(self.changed_at.values(), default=ironic.EPOCH))
-
-    def changed_since(self, since: datetime.datetime
-                      ) -> tuple[list[facts.Node], datetime.datetime]:
-        self._answer('changed_since')
-        changed = [node for uuid, node in self.there.items()
-                   if self.changed_at[uuid] >= since]
-        return changed, max([since, *(self.changed_at[node.uuid]
-                                      for node in changed)])
+    def lately_changed(self) -> Iterator[list[facts.Node]]:
+        self._answer('lately_changed')
+        latest_first = sorted(self.there.values(), reverse=True,
+                              key=lambda node: self._touched[node.uuid])
+        return (latest_first[start:start + _PAGE]
+                for start in range(0, len(latest_first), _PAGE))
 
 
 def _matches(node: facts.Node, filters: dict[str, str]) -> bool:

@@ -14,12 +14,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import datetime
 import os
 import queue
 import socket
 import threading
 import time
+import uuid as uuid_module
 
 from oslo_log import log
 
@@ -47,7 +50,10 @@ class Loop:
         self._stop = threading.Event()
         self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._owner = f'{socket.gethostname()}:{os.getpid()}'
+        # NOTE: containers of one image may have the same name, and each of
+        # their processes the same id.
+        self._owner = (f'{socket.gethostname()}:{os.getpid()}:'
+                       f'{uuid_module.uuid4()}')
         self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
 
     def start(self) -> None:
@@ -92,15 +98,18 @@ class Loop:
         if not self._claimed():
             return
         conf = self._engine.conf
-        if self._is_due('sweep', conf.reservations.sweep_interval):
-            sweep.sweep(self._engine)
+        with self._if_due('sweep', conf.reservations.sweep_interval) as due:
+            if due:
+                sweep.sweep(self._engine)
         if self._engine.ironic is None:
             return
-        if self._is_due('all', conf.ironic.full_poll_interval):
-            mirror.refresh_all(self._engine)
-        if self._is_due('changed', conf.ironic.poll_interval):
-            mirror.refresh_changed(self._engine)
-            mirror.settle_starting(self._engine)
+        with self._if_due('all', conf.ironic.full_poll_interval) as due:
+            if due:
+                mirror.refresh_all(self._engine)
+        with self._if_due('changed', conf.ironic.poll_interval) as due:
+            if due:
+                mirror.refresh_changed(self._engine)
+                mirror.settle_starting(self._engine)
 
     def _refresh_poked(self) -> None:
         poked = set()
@@ -110,12 +119,15 @@ class Loop:
             for uuid in poked:
                 mirror.refresh_node(self._engine, uuid)
 
-    def _is_due(self, what: str, interval: float) -> bool:
+    @contextlib.contextmanager
+    def _if_due(self, what: str, interval: float) -> Iterator[bool]:
+        # NOTE: what fails is due at the next pass again: the first reading
+        # of all nodes often comes before Ironic is up.
         now = time.monotonic()
-        if now < self._due[what]:
-            return False
-        self._due[what] = now + interval
-        return True
+        due = now >= self._due[what]
+        yield due
+        if due:
+            self._due[what] = now + interval
 
     def _claimed(self) -> bool:
         now = self._engine.clock()

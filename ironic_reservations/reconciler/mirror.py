@@ -94,8 +94,11 @@ def refresh_changed(engine: Engine) -> None:
         _close_allocations(engine, rows, page)
         # NOTE: these rows are newer than what Ironic said, so it is asked
         # once more about the nodes where a promise depends on the order.
-        for uuid in changed & rows.reservations.keys():
-            refresh_node(engine, uuid)
+        for node in page:
+            held = _unsettled(rows, node)
+            if held is not None and (
+                    lifecycle.judge(held, node) != lifecycle.KEEP):
+                refresh_node(engine, node.uuid)
         if not changed:
             return
 
@@ -130,11 +133,23 @@ def _apply(engine: Engine, rows: _Rows,
            nodes: Collection[facts.Node]) -> None:
     _write_facts(engine, rows, nodes, rows.at)
     for node in nodes:
-        held = rows.reservations.get(node.uuid)
-        if held is not None and node.uuid not in rows.busy and (
-                held.live(rows.at)):
+        held = _unsettled(rows, node)
+        if held is not None:
             _settle(engine, rows, held, node)
     _close_allocations(engine, rows, nodes)
+
+
+def _unsettled(rows: _Rows, node: facts.Node) -> facts.Reservation | None:
+    """Give the reservation on which the state of its node may tell.
+
+    NOTE: one whose node was not there yet when the nodes were read is newer
+    than they are; the next pass looks at it.
+    """
+    held = rows.reservations.get(node.uuid)
+    if (held is None or not held.live(rows.at) or node.uuid in rows.busy
+            or node.uuid not in rows.nodes):
+        return None
+    return held
 
 
 def _close_allocations(engine: Engine, rows: _Rows,

@@ -13,7 +13,6 @@
 """Allocations of Ironic: they get a free node of our choice, or the proven."""
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import ironic
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.planner import pick
@@ -64,7 +63,7 @@ class TestAllocation(world.TestCase):
     def test_change_poll_closes_it_as_well(self):
         self._hold(self.first)
         self.world.ironic.change(self.first, instance_uuid=self.allocation)
-        mirror.refresh_changed(self.world.engine, ironic.EPOCH)
+        mirror.refresh_changed(self.world.engine)
         self.assertEqual([], self.world.passages())
 
     def test_allocation_that_ironic_refused_frees_the_node(self):
