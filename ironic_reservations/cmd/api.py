@@ -88,3 +88,7 @@ def _stop_on_signals(server: cheroot_wsgi.Server) -> None:
         threading.Thread(target=server.stop, name='stop').start()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -115,7 +115,7 @@ class TestNothingIsReserved(testscenarios.WithScenarios, testtools.TestCase):
         _body('instance_object', instance_uuid={}),
         _body('instance_empty', instance_uuid=''),
         _body('instance_name', instance_uuid='my-instance'),
-        _body('instance_in_braces', instance_uuid='{%s}' % INSTANCE),
+        _body('instance_in_braces', instance_uuid=f'{{{INSTANCE}}}'),
         _body('instance_urn', instance_uuid=f'urn:uuid:{INSTANCE}'),
         _body('instance_with_newline', instance_uuid=f'{INSTANCE}\n'),
         _body('instance_too_long', instance_uuid=INSTANCE + '0' * 60000),

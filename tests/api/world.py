@@ -20,6 +20,7 @@ import dataclasses
 import datetime
 import io
 import json
+import pathlib
 import sys
 from typing import Any
 from urllib import parse
@@ -94,6 +95,9 @@ class World(fixtures.Fixture):
     :param options: overrides of options, as ``group__name``.
     """
 
+    #: What stands in the configuration file.
+    file = ''
+
     def __init__(self, provider: identity.Provider = from_headers,
                  auth_strategy: str = 'keystone', **options: Any) -> None:
         self._provider = provider
@@ -102,7 +106,8 @@ class World(fixtures.Fixture):
 
     def _setUp(self) -> None:
         self.conf = configuration(self.useFixture(fixtures.TempDir()).path,
-                                  **self._options)
+                                  self.file, **self._options)
+        self.conf.set_override('auth_strategy', self._auth_strategy)
         self.clock = Clock()
         self.ironic = Ironic()
         self.engine = engine.build(
@@ -138,12 +143,16 @@ class World(fixtures.Fixture):
         return []
 
 
-def configuration(state_path: str, **options: Any) -> cfg.ConfigOpts:
+def configuration(state_path: str, text: str = '',
+                  **options: Any) -> cfg.ConfigOpts:
     """Give a configuration of its own, with nothing read from this host.
 
+    :param text: what stands in its file.
     :param options: overrides, as ``group__name``.
     """
-    conf = project_conf.load(config_files=[])
+    path = pathlib.Path(state_path, 'ironic-reservations.conf')
+    path.write_text(text)
+    conf = project_conf.load(config_files=[str(path)])
     conf.set_override('state_path', state_path)
     for name, value in options.items():
         group, _, option = name.rpartition('__')

@@ -1,0 +1,153 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The application in the servers that operators run it in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+import urllib.error
+import urllib.request
+
+import fixtures
+import testtools
+
+_WITHIN = 30
+
+
+class ServerCase(testtools.TestCase):
+    """A process that serves, and what it says."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.conf = self.path / 'ironic-reservations.conf'
+        self.conf.write_text(
+            '[DEFAULT]\n'
+            'auth_strategy = noauth\n'
+            f'state_path = {self.path}\n'
+            '[api]\n'
+            'host = 127.0.0.1\n'
+            'port = 0\n'
+            '[ironic]\n'
+            'auth_type = none\n'
+            # NOTE: nobody listens there.
+            'endpoint_override = http://127.0.0.1:9\n')
+
+    def _start(self, *command: str, **environment: str) -> Any:
+        log = open(self.path / 'log', 'w')
+        self.addCleanup(log.close)
+        process = subprocess.Popen(
+            [sys.executable, *command], stdout=subprocess.PIPE, stderr=log,
+            text=True, env={**os.environ, **environment})
+        self.addCleanup(self._end, process)
+        return process
+
+    @staticmethod
+    def _end(process: Any) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+        process.stdout.close()
+
+    def _said(self) -> str:
+        return (self.path / 'log').read_text()
+
+    def _get(self, url: str, data: Any = None) -> tuple[int, Any]:
+        request = urllib.request.Request(
+            url, None if data is None else json.dumps(data).encode(),
+            {'Content-Type': 'application/json'})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as exc:
+            with exc:
+                return exc.code, json.load(exc)
+
+
+class TestOwnServer(ServerCase):
+    """ironic-reservations-api."""
+
+    def test_serves_until_sigterm(self) -> None:
+        """Says where, makes its database, and ends by itself."""
+        process = self._start(
+            '-m', 'ironic_reservations.cmd.api',
+            '--config-file', str(self.conf), '--port', '0')
+        line = ''
+        while process.poll() is None and 'serves' not in line:
+            # NOTE: oslo.log may write there too.
+            line = process.stdout.readline()
+        self.assertIn('serves http://127.0.0.1:', line, self._said())
+        url = line.rpartition(' ')[2].strip()
+        self.assertEqual((200, {'reservations': []}),
+                         self._get(f'{url}/v1/reservations'))
+        uuid = '11111111-0000-0000-0000-000000000001'
+        status, body = self._get(f'{url}/v1/reservations', {
+            'instance_uuid': uuid, 'node_uuid': [uuid]})
+        self.assertEqual((503, 'service.ironic_unavailable'),
+                         (status, body['errors'][0]['code']))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, process.wait(_WITHIN), self._said())
+
+    def test_port_that_is_taken(self) -> None:
+        """Ends with a sentence, not with a traceback."""
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            process = self._start(
+                '-m', 'ironic_reservations.cmd.api',
+                '--config-file', str(self.conf),
+                '--port', str(taken.getsockname()[1]))
+            self.assertEqual(1, process.wait(_WITHIN))
+        self.assertNotIn('Traceback', self._said())
+
+    def test_option_that_is_wrong(self) -> None:
+        """Ends with a sentence, not with a traceback."""
+        self.conf.write_text('[DEFAULT]\nauth_strategy = trust\n')
+        process = self._start('-m', 'ironic_reservations.cmd.api',
+                              '--config-file', str(self.conf))
+        self.assertEqual(1, process.wait(_WITHIN))
+        self.assertIn('auth_strategy', self._said())
+        self.assertNotIn('Traceback', self._said())
+
+
+class TestGunicorn(ServerCase):
+    """ironic_reservations.wsgi:application under a server with arguments."""
+
+    def test_arguments_are_the_servers_own(self) -> None:
+        """They are not taken for ours, and the file comes by environment."""
+        path = self.path / 'socket'
+        self._start(
+            '-m', 'gunicorn', '-b', f'unix:{path}', '--workers', '2',
+            'ironic_reservations.wsgi:application',
+            OS_IRONIC_RESERVATIONS_CONFIG_FILE=str(self.conf))
+        deadline = time.monotonic() + _WITHIN
+        while True:
+            with contextlib.suppress(OSError), socket.socket(
+                    socket.AF_UNIX) as client:
+                client.settimeout(_WITHIN)
+                client.connect(str(path))
+                client.sendall(b'GET /v1/reservations HTTP/1.0\r\n\r\n')
+                with client.makefile('rb') as stream:
+                    answer = stream.read()
+                break
+            self.assertLess(time.monotonic(), deadline, self._said())
+            time.sleep(0.1)
+        self.assertIn(b'200 OK', answer, self._said())
+        self.assertTrue(answer.endswith(b'{"reservations":[]}'), answer)
