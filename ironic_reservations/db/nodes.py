@@ -87,21 +87,26 @@ def read_free_nodes(connection: sa.Connection, resource_class: str | None,
                     limit: int) -> dict[str, facts.Node]:
     """Read some of the nodes that look free, in the order of their uuids.
 
-    :param start_at: a uuid to begin at, wrapping round: callers that begin
-        at different places do not race for the same node.
+    :param start_at: a uuid to begin at; callers that begin at different
+        places do not race for the same node.  Where there is none from here
+        on, those before it are read.
     """
     r, p = tables.reservations.c, tables.passages.c
     # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
     #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a live passage)
-    #   ORDER BY uuid >= ? DESC, uuid LIMIT ?
-    query = sa.select(*_COLUMNS).where(
+    #   AND uuid >= ? ORDER BY uuid LIMIT ?
+    free = sa.select(*_COLUMNS).where(
         _n.provision_state == facts.AVAILABLE, _n.instance_uuid.is_(None),
         sa.not_(_n.maintenance), sa.not_(_n.retired), _n.reservable,
         *_wanted(resource_class, traits), *_visible(sees),
         ~sa.exists().where(r.node_uuid == _n.uuid, is_live(now)),
         ~sa.exists().where(p.node_uuid == _n.uuid, p.expires_at > now),
-    ).order_by(sa.case((_n.uuid >= start_at, 0), else_=1), _n.uuid)
-    rows = connection.execute(query.limit(limit)).all()
+    ).order_by(_n.uuid).limit(limit)
+    # NOTE: two queries that walk the index and stop, not one that sorts all
+    # nodes to put those in front behind.
+    rows = connection.execute(free.where(_n.uuid >= start_at)).all()
+    if not rows:
+        rows = connection.execute(free.where(_n.uuid < start_at)).all()
     asked = frozenset(traits)
     return {row[0]: _node(row, asked) for row in rows}
 
