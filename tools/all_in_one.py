@@ -165,6 +165,12 @@ class AllInOne:
                         or not isinstance(failure, NotStarted)):
                     raise
 
+    def wait(self) -> int:
+        """Wait until the service ends by itself; give how it ended."""
+        if self.process is None:
+            raise RuntimeError('Ironic is not running: call start() first.')
+        return self.process.wait()
+
     def stop(self) -> None:
         """End the service as an operator would, else kill it."""
         if self.process is None:

@@ -31,7 +31,8 @@ status=0
 .venv/bin/tox run -q -e py3 --skip-pkg-install -- "$@" || status=$?
 
 if [ "$(last_run)" = "$before" ]; then
-    echo "stestr left no results (tox ended with $status)." >&2
+    echo "No results: no test matches, or one cannot be imported" \
+        "(tox ended with $status)." >&2
     echo "0 passed, 1 failed, 0 skipped"
     exit 1
 fi
