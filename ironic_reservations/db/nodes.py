@@ -66,12 +66,10 @@ def _wanted(resource_class: str | None,
     wanted: list[sa.ColumnElement[bool]] = []
     if resource_class is not None:
         wanted.append(_n.resource_class == resource_class)
-    if traits:
-        has = tables.node_traits.c
-        wanted.append(_n.uuid.in_(
-            sa.select(has.node_uuid).where(has.trait.in_(traits))
-            .group_by(has.node_uuid)
-            .having(sa.func.count() == len(traits))))
+    has = tables.node_traits.c
+    wanted.extend(sa.exists().where(has.node_uuid == _n.uuid,
+                                    has.trait == trait)
+                  for trait in sorted(traits))
     return wanted
 
 
