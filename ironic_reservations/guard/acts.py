@@ -148,10 +148,12 @@ class Acts:
         body['candidate_nodes'] = [passage.node_uuid]
         answer = inward.call(self._app, inward.rebuilt(
             environ, '/v1/allocations', body=body))
-        if not inward.succeeded(answer):
+        if inward.succeeded(answer):
+            # NOTE: the passage stays: a conductor has yet to write the
+            # allocation on the node.
+            poke(passage.node_uuid, answer)
+        else:
             self._close(passage, False, None)
-        # NOTE: otherwise the passage stays: a conductor has yet to write the
-        # allocation on the node.
         return answer
 
     def _hold(self, environ: wsgi.Environ, caller: wsgi.Environ,
@@ -216,8 +218,11 @@ class Acts:
         """
         if '/' in ident or ident in ('', '.', '..'):
             raise errors.InvalidValue(f'{ident[:80]!r} names no node.')
-        seen = inward.asking(environ, inward.node_path(ident),
-                             'fields=uuid,instance_uuid')
+        seen = inward.asking(
+            environ, inward.node_path(ident), 'fields=uuid,instance_uuid',
+            # NOTE: Ironic 39 answers 500 to "latest" where the path ends
+            # with ".json"; from this version on it leaves that alone.
+            '1.91' if ident.endswith('.json') else 'latest')
         answer = inward.call(self._app, seen)
         if answer.status != 200:
             raise Turned(answer)

@@ -1,0 +1,59 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""An all-in-one Ironic with keystone for its strategy, and no Keystone.
+
+The tokens are those of keystonemiddleware's own fixture: the middleware runs
+as it is, and what it would ask Keystone is answered here.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+
+from keystoneauth1 import fixture as ksa_fixture
+from keystonemiddleware import fixture
+
+PROJECTS = {name: uuid.uuid5(uuid.NAMESPACE_DNS, name).hex
+            for name in ('one', 'two')}
+#: Token, project (None: the whole system), roles.
+TOKENS = {
+    'token-of-the-system': (None, ('admin', 'member', 'reader')),
+    'token-of-our-service': (None, ('admin', 'member', 'reader')),
+    'token-of-nova': (None, ('admin', 'member', 'reader', 'service')),
+    'token-of-one': (PROJECTS['one'], ('member', 'reader')),
+    'token-of-two': (PROJECTS['two'], ('member', 'reader')),
+}
+
+
+def main() -> None:
+    """Serve, with the arguments of the service."""
+    tokens = fixture.AuthTokenFixture()
+    tokens.setUp()
+    for token_id, (project, roles) in TOKENS.items():
+        token = ksa_fixture.V3Token(user_name=token_id)
+        if project is None:
+            token.set_system_scope()
+        else:
+            token.set_project_scope(id=project)
+        for role in roles:
+            token.add_role(name=role)
+        tokens.add_token(token, token_id)
+    from ironic.command import singleprocess
+    sys.argv[0] = 'ironic'
+    singleprocess.main()
+
+
+if __name__ == '__main__':
+    main()
