@@ -1,0 +1,107 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Imports run downwards only, so that a room can be understood alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+import pathlib
+
+import testtools
+
+PROJECT = 'ironic_reservations'
+ROOT = pathlib.Path(__file__).parents[2] / PROJECT
+
+#: What each room may import of the project; a room may always import itself.
+_LEAVES = {'errors', 'clock'}
+_DATA = {'planner', 'conf', *_LEAVES}
+_ENGINE = {'engine', 'db', 'clouds', 'objects', *_DATA}
+_SERVES = {'reconciler', 'policies', 'faults', *_ENGINE}
+ALLOWED: dict[str, set[str]] = {
+    'errors': set(),
+    'clock': set(),
+    'faults': {'errors'},
+    'planner': set(),
+    'conf': set(),
+    'objects': {'planner'},
+    'db': _DATA,
+    'clouds': _DATA,
+    'policies': {'conf', 'errors'},
+    'engine': _ENGINE,
+    'reconciler': _ENGINE,
+    'api': _SERVES,
+    'guard': {'api', *_SERVES},
+    'wsgi': {'api', 'conf'},
+    'cmd': {'api', 'conf', 'errors', 'clouds', 'db', 'engine', 'reconciler'},
+    'client': set(),
+    '__init__': set(),
+}
+
+
+def imports() -> Iterator[tuple[str, int, str, str]]:
+    """Give (file, line, room, room that it imports) of the whole project."""
+    for path in sorted(ROOT.rglob('*.py')):
+        inside = path.relative_to(ROOT)
+        room = inside.parts[0].removesuffix('.py')
+        for node in ast.walk(ast.parse(path.read_text())):
+            for name in _imported(node):
+                parts = name.split('.')
+                if parts[0] == PROJECT and len(parts) > 1:
+                    yield str(inside), node.lineno, room, parts[1]
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        module = '.' * node.level + (node.module or '')
+        return [f'{module}.{alias.name}' for alias in node.names]
+    return []
+
+
+class ImportsTest(testtools.TestCase):
+    """What the contributor's guide draws."""
+
+    def test_imports_run_downwards(self):
+        """No room imports one that is above it or beside it."""
+        wrong = [f'{path}:{line}: {room} imports {imported}'
+                 for path, line, room, imported in imports()
+                 if imported != room and imported not in ALLOWED[room]]
+        self.assertEqual([], wrong)
+
+    def test_the_planner_knows_nobody(self):
+        """It imports the standard library and itself: no I/O, no ORM."""
+        wrong = []
+        for path in sorted((ROOT / 'planner').glob('*.py')):
+            for node in ast.walk(ast.parse(path.read_text())):
+                wrong += [f'{path.name}: {name}' for name in _imported(node)
+                          if not name.startswith((
+                              f'{PROJECT}.planner.', '__future__.',
+                              'collections.abc.', 'dataclasses', 'datetime',
+                              'enum', 'typing.'))]
+        self.assertEqual([], wrong)
+
+    def test_imports_name_the_whole_path(self):
+        """Relative ones would slip past the tests above."""
+        relative = [str(path.relative_to(ROOT)) for path in
+                    ROOT.rglob('*.py')
+                    for node in ast.walk(ast.parse(path.read_text()))
+                    if isinstance(node, ast.ImportFrom) and node.level]
+        self.assertEqual([], relative)
+
+    def test_each_room_is_known(self):
+        """A new room is given its place here first."""
+        rooms = {path.name.removesuffix('.py') for path in ROOT.iterdir()
+                 if path.suffix == '.py' or (path / '__init__.py').exists()}
+        self.assertEqual(set(), rooms - set(ALLOWED))
