@@ -300,7 +300,8 @@ def shaper(minor: int, base: str, fields: Sequence[str] | None = None
 
 
 def _expires_at(reservation: facts.Reservation) -> str | None:
-    if reservation.state is facts.State.IN_USE:
+    if reservation.state is not facts.State.RESERVED:
+        # NOTE: once shown as a proof, it ends with the use of the node.
         return None
     return reservation.expires_at.isoformat()
 
