@@ -20,8 +20,8 @@ import io
 import json
 from typing import Any
 
-from ironic_reservations.api import wsgi
 from ironic_reservations import errors
+from ironic_reservations.api import wsgi
 
 VERSION_KEYS = ('HTTP_X_OPENSTACK_IRONIC_API_VERSION',
                 'HTTP_OPENSTACK_API_VERSION')

@@ -29,8 +29,8 @@ from urllib import parse
 
 from oslo_utils import strutils
 
-from ironic_reservations.api import wsgi
 from ironic_reservations import errors
+from ironic_reservations.api import wsgi
 from ironic_reservations.guard import inward
 
 _AVAILABLE = 'available'

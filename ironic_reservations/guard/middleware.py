@@ -16,21 +16,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-import threading
 from urllib import parse
 
 from oslo_config import cfg
 
+from ironic_reservations import conf as project_conf
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations import policies
 from ironic_reservations.api import app as api_app
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations import conf as project_conf
 from ironic_reservations.db import migrate
-from ironic_reservations import engine as engine_module
 from ironic_reservations.engine import find
-from ironic_reservations import errors
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
@@ -41,7 +41,6 @@ from ironic_reservations.guard import mount
 from ironic_reservations.guard import refusals
 from ironic_reservations.guard import routes
 from ironic_reservations.guard import service
-from ironic_reservations import policies
 from ironic_reservations.reconciler import loop
 
 _PROVIDERS = {identity.NOAUTH: api_identity.administrator,
@@ -115,12 +114,17 @@ class Guard:
                 environ['REQUEST_METHOD'], path,
                 environ.get('QUERY_STRING', ''),
                 environ.get('CONTENT_TYPE', ''), inward.has_body(environ))
-        except errors.NotCanonical as exc:
+            wanted = (listing.wanted(environ['QUERY_STRING'])
+                      if look is not None and look.kind is routes.Kind.LIST
+                      else None)
+        except errors.ReservationError as exc:
             return self._refuse(exc, environ, start_response)
-        if look is None:
+        if look is None or (look.kind is routes.Kind.LIST
+                            and wanted is None):
             return self._app(environ, start_response)
         try:
-            answer = self._look_at(look, environ)
+            answer = (self._look_at(look, environ) if wanted is None
+                      else self._list(look, wanted, environ))
         except acts.Turned as turned:
             answer = turned.answer
         except Exception as exc:
@@ -137,8 +141,6 @@ class Guard:
                 return self._acts.patch(environ, look.ident)
             case routes.Kind.ALLOCATE:
                 return self._acts.allocate(environ)
-            case routes.Kind.LIST:
-                return self._list(look, environ)
             case routes.Kind.FORM:
                 media.check_form(
                     environ.get('CONTENT_TYPE', ''), inward.read_body(
@@ -148,11 +150,8 @@ class Guard:
             acts.poke(look.ident, answer)
         return answer
 
-    def _list(self, look: routes.Look,
+    def _list(self, look: routes.Look, wanted: listing.Wanted,
               environ: wsgi.Environ) -> wsgi.Answer:
-        wanted = listing.wanted(environ.get('QUERY_STRING', ''))
-        if wanted is None:
-            return inward.call(self._app, environ)
         reserved = find.reserved_node_uuids(self._engine)
         path = '/v1/nodes/detail' if look.detail else '/v1/nodes'
         return listing.fill(

@@ -18,10 +18,10 @@ from __future__ import annotations
 from oslo_context import context as oslo_context
 from oslo_log import log
 
-from ironic_reservations.api import errors as api_errors
-from ironic_reservations.api import wsgi
 from ironic_reservations import errors
 from ironic_reservations import faults
+from ironic_reservations.api import errors as api_errors
+from ironic_reservations.api import wsgi
 
 LOG = log.getLogger(__name__)
 

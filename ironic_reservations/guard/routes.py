@@ -130,7 +130,9 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
 
 
 def _classify_read(names: list[str], query: str) -> Look | None:
-    if not query or not names or len(names) > 2:
+    if not names or len(names) > 2 or not (
+            'reserved' in query or 'provision_state' in query
+            or '%' in query):
         return None
     last = names[-1].removesuffix(_SUFFIX)
     listed = [*names[:-1], last]
@@ -151,7 +153,8 @@ def _classify_allocations(method: str, names: list[str], clean: bool,
 
 def _classify_nodes(method: str, names: list[str], clean: bool,
                     suffixed: bool, query: str) -> Look | None:
-    under = [name.removesuffix(_SUFFIX) for name in names[2:]]
+    plain = [name.removesuffix(_SUFFIX) for name in names]
+    under = plain[2:]
     if 'provision' in under:
         if (method == 'PUT' and clean and not suffixed and not query
                 and names[0] == 'nodes' and len(names) == 4
@@ -162,7 +165,7 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
                        'Send PUT /v1/nodes/<uuid>/states/provision without '
                        'a query, with the target in a JSON body')
     if method == 'PATCH':
-        if names[0] == 'chassis' and 'nodes' not in (*names[1:], *under):
+        if names[0] == 'chassis' and 'nodes' not in plain:
             return None
         ident = (names[1] if names[0] == 'nodes' and len(names) == 2
                  and clean and not query and names[1] not in _NOT_A_NODE

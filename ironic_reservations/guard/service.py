@@ -22,8 +22,8 @@ from keystoneauth1 import exceptions as ksa_exc
 from keystoneauth1 import loading
 from oslo_config import cfg
 
-from ironic_reservations.clouds import in_process
 from ironic_reservations import errors
+from ironic_reservations.clouds import in_process
 from ironic_reservations.guard import identity
 
 _GROUP = 'ironic'

@@ -140,6 +140,8 @@ class RoutingTestCase(testtools.TestCase):
         version=st.sampled_from(('1.1', '1.50', '1.109')))
     @example('PUT', ('v1', 'nodes', spellings.NODE), ['states', 'provision'],
              '/', '', '', b'{"target": "active"}', 'application/json', '1.1')
+    @example('PATCH', ('v1', 'chassis', 'nodes.json'), [], '/', '',
+             f'node_ident={spellings.NODE}', b'[]', 'text/plain', '1.50')
     def test_nothing_that_ironic_takes_for_a_deploy_goes_unseen(
             self, method, head, tail, slash, end, query, body, content_type,
             version):
