@@ -20,8 +20,12 @@ root_doc = 'index'
 openstackdocs_repo_name = 'openstack/ironic-reservations'
 openstackdocs_auto_name = False
 openstackdocs_pdf_link = False
-openstackdocs_bug_project = 'ironic'
-openstackdocs_bug_tag = 'api-ref'
 
 html_theme = 'openstackdocs'
-html_theme_options = {'sidebar_mode': 'toc'}
+html_theme_options = {
+    # Readers are nobody's business.
+    'analytics_tracking_code': '',
+    'display_badge': False,
+    'sidebar_mode': 'toc',
+}
+templates_path = ['../../doc/source/_templates']

@@ -28,8 +28,6 @@ openstackdocs_repo_name = 'openstack/ironic-reservations'
 openstackdocs_auto_name = False
 openstackdocs_pdf_link = False
 openstackdocs_use_storyboard = False
-openstackdocs_bug_project = 'ironic'
-openstackdocs_bug_tag = 'reservations'
 
 config_generator_config_file = [
     ('../../tools/config/ironic-reservations-config-generator.conf',
@@ -41,5 +39,11 @@ policy_generator_config_file = [
 ]
 
 html_theme = 'openstackdocs'
+html_theme_options = {
+    # Readers are nobody's business.
+    'analytics_tracking_code': '',
+    'display_badge': False,
+}
+templates_path = ['_templates']
 # The examples are programs; pages show parts of them.
-exclude_patterns = ['examples']
+exclude_patterns = ['_templates', 'examples']

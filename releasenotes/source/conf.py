@@ -28,3 +28,9 @@ openstackdocs_pdf_link = False
 openstackdocs_use_storyboard = False
 
 html_theme = 'openstackdocs'
+html_theme_options = {
+    # Readers are nobody's business.
+    'analytics_tracking_code': '',
+    'display_badge': False,
+}
+templates_path = ['../../doc/source/_templates']
