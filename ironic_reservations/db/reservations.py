@@ -101,12 +101,15 @@ def insert(connection: sa.Connection,
 
 
 def delete_void(connection: sa.Connection, ids: Collection[int],
-                now: datetime.datetime) -> None:
-    """Delete rows that were seen to be void, unless they no longer are."""
+                now: datetime.datetime) -> int:
+    """Delete rows that were seen to be void, unless they no longer are.
+
+    :returns: how many there were.
+    """
     # DELETE FROM reservations WHERE id IN (...) AND expires_at <= ?
     #   AND state = 'reserved'
-    connection.execute(sa.delete(tables.reservations).where(
-        _r.id.in_(ids), sa.not_(nodes.is_live(now))))
+    return connection.execute(sa.delete(tables.reservations).where(
+        _r.id.in_(ids), sa.not_(nodes.is_live(now)))).rowcount
 
 
 def read_void(connection: sa.Connection, now: datetime.datetime,

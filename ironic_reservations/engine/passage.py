@@ -31,6 +31,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import retry
@@ -87,7 +88,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
         # fills in what it is.
         return _open(engine, node or facts.Node(node_uuid,
                                                 provision_state=None),
-                     shown, None, now)
+                     shown, None, now, void=held if shown is None else None)
     return retry.until_committed(attempt)
 
 
@@ -117,7 +118,9 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
         if proof is None:
             view = plan.look(engine, ask, sees, now)
             chosen, view = plan.choose(engine, ask, view, sees, observer)
-            return _open(engine, chosen, None, ask.instance_uuid, now,
+            void = next((row for row in view.related if not row.live(now)
+                         and row.node_uuid == chosen.uuid), None)
+            return _open(engine, chosen, None, ask.instance_uuid, now, void,
                          view.confirmed)
         with engine.database.read() as connection:
             node, held = _proven(connection, proof)
@@ -150,6 +153,7 @@ def _proven(connection: sa.Connection, proof: str
 
 def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
+          void: facts.Reservation | None = None,
           confirmed: bool = False) -> Passage:
     uuid = None if shown is None else shown.uuid
     first = shown is not None and shown.state is facts.State.RESERVED
@@ -157,6 +161,14 @@ def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
         seconds=engine.conf.guard.passage_timeout)
     with engine.database.write() as connection:
         plan.claim(connection, node, now, confirmed)
+        # NOTE: a renewal that began in time may come in late; it must not
+        # bring back what this request takes for void.
+        if void is not None:
+            assert void.id is not None
+            if not db_reservations.delete_void(connection, [void.id], now):
+                raise db_connection.Conflict(
+                    f'the reservation of node {node.uuid} has just been '
+                    'renewed, or swept')
         passage_id = db_passages.insert(connection, node.uuid, uuid,
                                         instance_uuid, until)
         # NOTE: from here on it does not expire under the request.
@@ -164,6 +176,8 @@ def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
                 connection, shown.uuid, facts.State.STARTING, now):
             raise db_connection.Conflict(
                 f'the reservation of node {node.uuid} has just been swept')
+    if void is not None:
+        engine.announcer.tell(announce.DELETE, void, announce.EXPIRED)
     return Passage(passage_id, node.uuid, uuid, first)
 
 

@@ -21,6 +21,9 @@ import itertools
 from ironic_reservations import errors
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
+from ironic_reservations.engine import renew
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
 from ironic_reservations.reconciler import mirror
 from tests import world
@@ -172,3 +175,55 @@ class TestTwoReservations(world.TestCase):
         self.world.before_next_write(interrupt_again)
         self.assertRaises(errors.Contention, self.world.reserve, node)
         self.assertEqual({}, self.world.reservations())
+
+
+class TestLateRenewal(world.TestCase):
+    """A renewal reads the time, and comes to its row after the expiry."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        (self.node,) = self.world.enrol()
+        self.takers = {
+            'deploy': lambda: passage.admit(self.world.engine, self.node),
+            'allocation': lambda: passage.hold_for_allocation(
+                self.world.engine, pick.Ask(
+                    world.new_uuid(), (self.node,)), world.ALL_NODES),
+            'reservation': lambda: self.world.reserve(self.node)}
+
+    def test_renewal_does_not_bring_back_what_another_took_for_void(self):
+        for name, take in self.takers.items():
+            held = self.world.reserve(self.node, ttl=10)
+            taken = []
+
+            def come_first(take=take, taken=taken):
+                self.world.clock.advance(10)
+                taken.append(take())
+            self.world.before_next_write(come_first)
+            self.assertRaises(errors.ReservationNotFound, renew.renew,
+                              self.world.engine, held.uuid, ttl=600)
+            self.assertNotIn(held.uuid, self.world.reservations(), name)
+            self._undo(*taken)
+
+    def test_taker_that_comes_second_is_refused(self):
+        for name, take in self.takers.items():
+            began = self.world.clock.now
+            held = self.world.reserve(self.node, ttl=10)
+
+            def come_first(began=began, held=held):
+                # NOTE: the clock of a process that has been slow.
+                expired, self.world.clock.now = self.world.clock.now, began
+                renew.renew(self.world.engine, held.uuid, ttl=600)
+                self.world.clock.now = expired
+            self.world.clock.advance(10)
+            self.world.before_next_write(come_first)
+            self.assertRaises((errors.ProofRequired, errors.NoNodeAvailable),
+                              take)
+            self.assertEqual([], self.world.passages(), name)
+            release.release(self.world.engine, held.uuid)
+
+    def _undo(self, taken):
+        if isinstance(taken, facts.Reservation):
+            release.release(self.world.engine, taken.uuid)
+        else:
+            passage.close(self.world.engine, taken, False)
