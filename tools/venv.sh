@@ -57,7 +57,7 @@ install_environment() {
     [ -x .tox/py3/bin/stestr ] \
         || say "Installing Ironic and the rest into .tox/py3" \
                "(once, a minute or two) ..."
-    if ! .venv/bin/tox run -q -e py3 --notest >&2; then
+    if ! .venv/bin/tox run -qq -e py3 --notest >&2; then
         say "The installation failed; the reason is above."
         return 1
     fi
