@@ -306,6 +306,14 @@ def _expires_at(reservation: facts.Reservation) -> str | None:
     return reservation.expires_at.isoformat()
 
 
+def _state(reservation: facts.Reservation) -> str:
+    # NOTE: that Ironic has not answered yet is nothing to clients: the
+    # promise no longer expires.
+    if reservation.state is facts.State.STARTING:
+        return facts.State.IN_USE.value
+    return reservation.state.value
+
+
 _GETTERS: dict[str, Callable[[facts.Reservation], Any]] = {
     'uuid': lambda each: each.uuid,
     'node_uuid': lambda each: each.node_uuid,
@@ -314,7 +322,7 @@ _GETTERS: dict[str, Callable[[facts.Reservation], Any]] = {
     'updated_at': lambda each: (each.updated_at.isoformat()
                                 if each.updated_at else None),
     'expires_at': _expires_at,
-    'state': lambda each: each.state.value,
+    'state': _state,
     'project_id': lambda each: each.project_id,
     'user_id': lambda each: each.user_id,
 }

@@ -100,7 +100,10 @@ class Acts:
             environ, _provision_path(node.uuid), body=asked.body))
 
     def patch(self, environ: wsgi.Environ, ident: str | None) -> wsgi.Answer:
-        """Change a node; bind an instance to it if the timeline lets it.
+        """Change a node; its instance only if the timeline lets it.
+
+        NOTE: a node whose instance is taken off is free, and with that its
+        reservation is over; so this takes a proof as well.
 
         :param ident: ``None`` where the path is not the canonical one.
         """
@@ -118,10 +121,12 @@ class Acts:
             return answer
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
         node = self._resolve(environ, _canonical(ident))
+        instance_uuid = asked.instance_uuid or node.instance_uuid
         passage = passages.admit(
             self._engine, node.uuid, proof,
-            asked.instance_uuid if self._vouches(node.caller) else None,
-            required=self._always_required)
+            instance_uuid if self._vouches(node.caller) else None,
+            required=(self._always_required
+                      and asked.instance_uuid is not None))
         return self._carry(environ, passage, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch))
 

@@ -62,10 +62,13 @@ class Provision:
 
 @dataclasses.dataclass(frozen=True)
 class Bind:
-    """A patch that writes an instance_uuid on a node."""
+    """A patch that binds an instance to a node, or takes one off.
+
+    :ivar instance_uuid: ``None`` where it takes one off.
+    """
 
     patch: Sequence[Any]
-    instance_uuid: str
+    instance_uuid: str | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +143,7 @@ def read_provision(content_type: str, raw: bytes) -> Provision:
 
 
 def read_bind(content_type: str, raw: bytes, canonical: bool) -> Bind | None:
-    """Read whether a PATCH below /v1/nodes binds an instance to a node.
+    """Read whether a PATCH below /v1/nodes changes the instance of a node.
 
     :param canonical: whether the path is the canonical one, and there is no
         query.
@@ -158,23 +161,23 @@ def read_bind(content_type: str, raw: bytes, canonical: bool) -> Bind | None:
     if not isinstance(patch, list):
         # Ironic refuses it; a patch is a list.
         return None
-    bound = [value for entry in patch
-             for value in _bound_by(entry) if value is not None]
-    if not bound:
+    written = [value for entry in patch for value in _written_by(entry)]
+    if not written:
         return None
     if not canonical or not media.is_json_patch(content_type):
         raise errors.NotCanonical(
             'A change of the instance_uuid of a node has to be sent as '
             'PATCH /v1/nodes/<uuid> without a query, with Content-Type '
             'application/json.')
-    if len(bound) > 1 or not isinstance(bound[0], str):
+    bound = [value for value in written if value is not None]
+    if len(bound) > 1 or not all(isinstance(value, str) for value in bound):
         raise errors.InvalidValue(
             'A patch may set instance_uuid once, to a string.')
-    return Bind(patch, bound[0])
+    return Bind(patch, bound[0] if bound else None)
 
 
-def _bound_by(entry: Any) -> tuple[Any, ...]:
-    """Give what an entry of a patch writes as instance_uuid."""
+def _written_by(entry: Any) -> tuple[Any, ...]:
+    """Give what an entry of a patch writes as instance_uuid, if it does."""
     if not isinstance(entry, dict):
         return ()
     if not any(_INSTANCE[1:] in _field(entry.get(key)) for key in
@@ -182,7 +185,7 @@ def _bound_by(entry: Any) -> tuple[Any, ...]:
         return ()
     if entry.get('path') == _INSTANCE and 'from' not in entry:
         if entry.get('op') == 'remove':
-            return ()
+            return (None,)
         if entry.get('op') in ('add', 'replace'):
             # NOTE: null takes an instance away, like "remove".
             return (entry.get('value'),)

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
+import logging
 
 from oslo_log import log
 
@@ -194,9 +195,7 @@ def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
     try:
         if verdict.end is not None:
             if release.release_on(engine, held, generation, verdict.end):
-                LOG.info('Reservation for instance %s on node %s is over: '
-                         '%s', held.instance_uuid, held.node_uuid,
-                         verdict.end)
+                _log_end(held, verdict.end)
         elif verdict.state is not None:
             with engine.database.write() as connection:
                 if db_nodes.advance(connection, held.node_uuid, generation):
@@ -225,9 +224,14 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
         return
     LOG.info('Node %s is gone from Ironic', uuid)
     if held is not None:
-        LOG.warning('The reservation for instance %s is over: %s',
-                    held.instance_uuid, lifecycle.End.NODE_DELETED)
+        _log_end(held, lifecycle.End.NODE_DELETED)
         engine.announcer.tell(announce.DELETE, held,
                               lifecycle.End.NODE_DELETED)
 
 
+def _log_end(held: facts.Reservation, why: lifecycle.End) -> None:
+    # NOTE: a node that was freed is how it should end.
+    level = (logging.INFO if why is lifecycle.End.NODE_FREED
+             else logging.WARNING)
+    LOG.log(level, 'The reservation for instance %s on node %s is over: %s',
+            held.instance_uuid, held.node_uuid, why)

@@ -48,6 +48,23 @@ class ProofTestCase(base.GuardTestCase):
         self.assertEqual(202, self.deploy(
             node.name, reservation_uuid=proof.upper()).status)
 
+    def test_instance_is_taken_off_with_the_proof_only(self):
+        node, = self.enroll()
+        proof = self.reserve(node.uuid)['uuid']
+        self.assertEqual(200, self.bind(node.uuid, str(uuid.uuid4()),
+                                        proof).status)
+        for patch in ({'op': 'remove', 'path': '/instance_uuid'},
+                      {'op': 'replace', 'path': '/instance_uuid',
+                       'value': None}):
+            refused = self.send('PATCH', f'/v1/nodes/{node.uuid}', [patch])
+            self.assertEqual((403, 'reservation.proof_required'),
+                             (refused.status, refused.code))
+        self.assertIsNotNone(self.node(node.uuid)['instance_uuid'])
+        self.assertEqual(200, self.send(
+            'PATCH', f'/v1/nodes/{node.uuid}', [patch],
+            headers={base.PROOF: proof}).status)
+        self.assertIsNone(self.node(node.uuid)['instance_uuid'])
+
     def test_two_proofs_that_differ_are_refused(self):
         node, = self.enroll()
         proof = self.reserve(node.uuid)['uuid']
@@ -114,8 +131,7 @@ class ProofTestCase(base.GuardTestCase):
     def test_other_changes_of_a_reserved_node_pass(self):
         node, = self.enroll()
         self.reserve(node.uuid)
-        patch = [{'op': 'add', 'path': '/extra/instance_uuid', 'value': 'x'},
-                 {'op': 'replace', 'path': '/instance_uuid', 'value': None}]
+        patch = [{'op': 'add', 'path': '/extra/instance_uuid', 'value': 'x'}]
         for content_type in ('application/json', 'text/plain',
                              'application/x-www-form-urlencoded'):
             self.assertEqual(200, self.send(

@@ -72,7 +72,8 @@ class SpellingsTestCase(base.GuardTestCase):
                 # NOTE: an instance is on one node only, and the rows all
                 # bind the same one.
                 self.send('PATCH', f'/v1/nodes/{node.uuid}', [
-                    {'op': 'remove', 'path': '/instance_uuid'}])
+                    {'op': 'remove', 'path': '/instance_uuid'}],
+                    headers={base.PROOF: proof})
 
     def test_uuid_in_another_spelling_is_the_same_node(self):
         node, = self.enroll()

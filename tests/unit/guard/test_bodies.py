@@ -99,12 +99,19 @@ class BindTestCase(testtools.TestCase):
             self.assertEqual('a', bind.instance_uuid)
             self.assertEqual(list(patch), bind.patch)
 
-    def test_patches_that_do_not(self):
+    def test_patches_that_take_the_instance_off(self):
+        for entry in ({'op': 'remove', 'path': '/instance_uuid'},
+                      {'op': 'replace', 'path': '/instance_uuid',
+                       'value': None}):
+            bind = bodies.read_bind(_JSON, _patch(entry), True)
+            self.assertIsNone(bind.instance_uuid)
+            self.assertEqual([entry], bind.patch)
+            self.assertRaises(errors.NotCanonical, bodies.read_bind, _JSON,
+                              _patch(entry), False)
+
+    def test_patches_that_do_neither(self):
         for body in (
                 b'', b'[]', b'{}', b'null', b'[1, "a", null]',
-                _patch({'op': 'remove', 'path': '/instance_uuid'}),
-                _patch({'op': 'replace', 'path': '/instance_uuid',
-                        'value': None}),
                 _patch({'op': 'add', 'path': '/extra/instance_uuid',
                         'value': 'a'}),
                 _patch({'op': 'add', 'path': '/instance_info/instance_uuid',
