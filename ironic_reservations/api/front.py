@@ -15,8 +15,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import re
 
 from oslo_context import context as oslo_context
+from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.api import errors as api_errors
@@ -24,6 +26,11 @@ from ironic_reservations.api import metrics as api_metrics
 from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
 
+LOG = log.getLogger(__name__)
+
+_PROOF = re.compile('(reservations/[0-9a-fA-F]{8})[^/]*')
+#: As much of a path as the log gets, in characters.
+_LOGGED = 200
 #: Where the layers inside find the minor version in use.
 MINOR = 'ironic_reservations.minor'
 
@@ -58,8 +65,21 @@ class Front:
             if before is not None:
                 before.update_store()
         self._metrics.count(method, answer.status, code)
+        LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),
+                 method, _shown(environ), answer.status,
+                 '' if code is None else f' {code}')
         answer.headers.extend(versions.headers(minor))
         return answer.send(start_response, with_body=method != 'HEAD')
+
+
+def _shown(environ: wsgi.Environ) -> str:
+    """Give the path for the log, which has more readers than the API.
+
+    NOTE: the uuid of a reservation is a proof, so only its beginning is
+    told: enough to find it in a list.
+    """
+    path: str = environ.get('SCRIPT_NAME', '') + environ['PATH_INFO']
+    return ascii(_PROOF.sub(r'\1...', path)[:_LOGGED])[1:-1]
 
 
 def _make_plain(environ: wsgi.Environ) -> None:

@@ -112,6 +112,31 @@ class TestBug(testtools.TestCase):
         self.assertIn("KeyError: 'password'", log.output)
 
 
+class TestRequestLog(testtools.TestCase):
+    """What an operator finds about a request."""
+
+    def test_refusal_is_logged_by_its_id_and_code_without_the_proof(
+            self) -> None:
+        """A uuid is a proof, and the log has more readers than the API."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        served = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        answer = world.request(served, 'GET', f'{PATH}/{UUID}')
+        told = answer.json['errors'][0]['request_id']
+        self.assertIn(
+            f'[{told}] GET {PATH}/{UUID[:8]}... - 404 reservation.not_found',
+            log.output)
+        self.assertNotIn(UUID, log.output)
+
+    def test_line_of_the_log_stays_one_line(self) -> None:
+        """Whatever a path holds."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        served = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        world.request(served, 'GET', '/v1/a\nb')
+        self.assertIn('GET /v1/a\\nb - 404', log.output)
+
+
 class TestSurroundings(testtools.TestCase):
     """Where the application is mounted, and what else is in the process."""
 
