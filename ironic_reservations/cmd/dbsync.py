@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 from oslo_config import cfg
@@ -22,6 +23,9 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations import errors
+
+
+_NOWHERE = logging.NullHandler()
 
 
 def _add_commands(subparsers: object) -> None:
@@ -57,6 +61,9 @@ def _run(conf: cfg.ConfigOpts) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; the exit status tells whether it worked."""
+    # NOTE: what goes wrong is told in one sentence, with its cause, and not
+    # by a traceback of the last resort.
+    logging.getLogger().addHandler(_NOWHERE)
     command = cfg.SubCommandOpt('command', title='commands',
                                 handler=_add_commands)
     try:
@@ -64,7 +71,12 @@ def main(argv: list[str] | None = None) -> int:
                                  prog='ironic-reservations-dbsync',
                                  cli_opts=[command])
         return _run(conf)
-    except (ValueError, migrate.WouldLoseRows, migrate.UnknownRevision,
-            errors.ReservationError, cfg.Error) as exc:
+    except errors.DatabaseUnavailable as exc:
+        cause = str(exc.__cause__).partition('\n')[0]
+        print('ironic-reservations-dbsync: the database cannot be used: '
+              f'{cause}', file=sys.stderr)
+        return 1
+    except (ValueError, OSError, connection.Conflict, migrate.WouldLoseRows,
+            migrate.UnknownRevision, cfg.Error) as exc:
         print(f'ironic-reservations-dbsync: {exc}', file=sys.stderr)
         return 1

@@ -66,7 +66,7 @@ class Database:
 
     def _make(self) -> sa.Engine:
         options = self._conf.database
-        with _translated():
+        with translated():
             if self.url == default_connection(self._conf):
                 pathlib.Path(self._conf.state_path).mkdir(
                     parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ class Database:
 
         :raises DatabaseUnavailable: the database does not answer.
         """
-        with _translated(), self.engine.connect() as connection:
+        with translated(), self.engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -104,7 +104,7 @@ class Database:
             been written.
         :raises DatabaseUnavailable: the database does not answer.
         """
-        with _translated(), self.engine.connect() as connection:
+        with translated(), self.engine.connect() as connection:
             sqlite = connection.dialect.name == 'sqlite'
             if sqlite:
                 # NOTE: keeps oslo.db from beginning a deferred transaction:
@@ -123,7 +123,12 @@ class Database:
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Say in this project's words what a database complains about.
+
+    :raises Conflict: another transaction was in the way.
+    :raises DatabaseUnavailable: anything else.
+    """
     try:
         yield
     except (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,

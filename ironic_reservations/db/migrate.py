@@ -67,6 +67,7 @@ def upgrade(database: db_connection.Database, revision: str = 'head') -> None:
     """Bring the database to a revision; what is done already is skipped.
 
     :raises UnknownRevision: there is no such revision.
+    :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
     _run(database, command.upgrade, revision)
 
@@ -122,7 +123,7 @@ def ensure_sqlite(database: db_connection.Database) -> None:
 def _run(database: db_connection.Database,
          step: Callable[[alembic_config.Config, str], None],
          revision: str) -> None:
-    with _one_at_a_time(database):
+    with db_connection.translated(), _one_at_a_time(database):
         try:
             step(_config(database), revision)
         except alembic_util.CommandError as exc:
