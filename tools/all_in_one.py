@@ -43,8 +43,19 @@ STOP_TIMEOUT = 15
 
 # NOTE: not the console scripts, since the name ``ironic`` may also belong
 # to a command line client in the same environment.
-_SERVICE = ('import sys; from ironic.command import singleprocess as p; '
-            'sys.argv[0] = "ironic"; p.main()')
+#
+# NOTE: its standard input is a pipe that nothing is ever written to. It is at
+# its end once we are gone, however that happened, and Ironic goes with us.
+_SERVICE = """
+import os, signal, sys, threading
+def follow():
+    os.read(0, 1)
+    os.killpg(0, signal.SIGKILL)
+threading.Thread(target=follow, daemon=True).start()
+from ironic.command import singleprocess
+sys.argv[0] = "ironic"
+singleprocess.main()
+"""
 _DBSYNC = ('import sys; from ironic.command import dbsync as p; '
            'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
 
@@ -186,10 +197,12 @@ class AllInOne:
         """Kill the service and its workers on the spot (SIGKILL)."""
         if self.process is None:
             return
+        assert self.process.stdin is not None
         with contextlib.suppress(ProcessLookupError):
             # The group is the service's own: see start_new_session.
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self.process.stdin.close()
         self.process = None
 
     def log_tail(self, lines: int = 40) -> str:
@@ -207,7 +220,7 @@ class AllInOne:
             self.process = subprocess.Popen(
                 [sys.executable, '-c', _SERVICE,
                  '--config-file', str(self.config_file)],
-                cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                cwd=self.folder, env=environment, stdin=subprocess.PIPE,
                 stdout=log, stderr=log, start_new_session=True)
 
     def _wait_until_serving(self, timeout: float) -> None:

@@ -16,6 +16,10 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
+import time
 from unittest import mock
 
 import fixtures
@@ -25,6 +29,13 @@ import testtools
 from tests.real import databases
 from tests.real import ironic
 
+_RUNNER = """
+import sys
+from tools import all_in_one
+with all_in_one.AllInOne(sys.argv[1], middleware=False) as service:
+    print(service.port, flush=True)
+    sys.stdin.read()
+"""
 _LATEST = {'X-OpenStack-Ironic-API-Version': 'latest'}
 
 
@@ -59,6 +70,25 @@ class RealIronicTestCase(testtools.TestCase):
         self.assertEqual(200, real.session.get(nodes).status_code)
         real.session.auth = ('bob', 'a')
         self.assertEqual(401, real.session.get(nodes).status_code)
+
+    def test_ironic_ends_with_whoever_started_it(self) -> None:
+        """A runner that is killed leaves no process behind."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        runner = subprocess.Popen(
+            [sys.executable, '-c', _RUNNER, folder], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(runner.communicate)
+        self.addCleanup(runner.kill)
+        assert runner.stdout is not None
+        address = ('127.0.0.1', int(runner.stdout.readline()))
+        socket.create_connection(address).close()
+
+        runner.kill()
+
+        deadline = time.monotonic() + 30
+        with testtools.ExpectedException(ConnectionError):
+            while time.monotonic() < deadline:
+                socket.create_connection(address).close()
 
 
 class DatabaseTestCase(testtools.TestCase):
