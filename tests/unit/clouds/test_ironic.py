@@ -1,0 +1,275 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What Ironic's answers are taken for, over each way to it."""
+
+import http.server
+import json
+import threading
+from urllib import parse
+
+import fixtures
+from oslo_config import cfg
+import testtools
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
+from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import ironic
+from ironic_reservations.planner import facts
+
+BODY = {'uuid': 'aa', 'name': 'n', 'provision_state': 'available',
+        'instance_uuid': None, 'maintenance': False, 'retired': False,
+        'resource_class': 'gold', 'traits': ['CUSTOM_A'], 'owner': 'o',
+        'lessee': None, 'extra': {}}
+
+
+class Nodes:
+    """A few answers in Ironic's shape, by path; not an Ironic."""
+
+    def __init__(self, bodies, page=1000):
+        self.bodies = bodies
+        self.page = page
+        self.status = 200
+        self.asked = []
+
+    def answer(self, path, headers):
+        self.asked.append((path, dict(headers)))
+        if self.status != 200:
+            return self.status, None
+        url = parse.urlsplit(path)
+        query = dict(parse.parse_qsl(url.query))
+        if url.path != '/v1/nodes':
+            ident = parse.unquote(url.path.rpartition('/')[2])
+            for body in self.bodies:
+                if ident in (body['uuid'], body['name']):
+                    return 200, body
+            return 404, {'error_message': '{}'}
+        uuids = [body['uuid'] for body in self.bodies]
+        start = 0
+        if 'marker' in query:
+            start = uuids.index(query['marker']) + 1
+        page = self.bodies[start:start + self.page]
+        answer = {'nodes': page}
+        if start + len(page) < len(uuids):
+            answer['next'] = 'http://elsewhere/'
+        return 200, answer
+
+    def get(self, path, headers):
+        """Be a transport."""
+        return self.answer(path, headers)
+
+    def __call__(self, environ, start_response):
+        """Be a WSGI application."""
+        headers = {key[5:].replace('_', '-').title(): value
+                   for key, value in environ.items()
+                   if key.startswith('HTTP_')}
+        status, body = self.answer(
+            parse.quote(environ['PATH_INFO'].encode('latin-1')) + (
+                '?' + environ['QUERY_STRING']
+                if environ['QUERY_STRING'] else ''), headers)
+        start_response(f'{status} Whatever', [])
+        return [json.dumps(body).encode()] if body is not None else [b'<p>']
+
+
+class TestIronic(testtools.TestCase):
+
+    def _client(self, *bodies, **known):
+        self.nodes = Nodes([{**BODY, **body} for body in bodies], **known)
+        return ironic.Ironic(self.nodes)
+
+    def test_node_is_read_whole(self):
+        self.assertEqual(
+            facts.Node('aa', name='n', resource_class='gold',
+                       traits=frozenset({'CUSTOM_A'}), owner='o'),
+            self._client({}).node('aa'))
+
+    def test_node_that_is_not_there_is_none(self):
+        self.assertIsNone(self._client().node('aa'))
+
+    def test_name_that_needs_quoting_is_one_name(self):
+        client = self._client({'name': 'a/b?c'})
+        self.assertEqual('aa', client.node('a/b?c').uuid)
+
+    def test_latest_version_is_asked_for(self):
+        self._client({}).node('aa')
+        self.assertEqual('latest', self.nodes.asked[0][1][
+            ironic.VERSION_HEADER])
+
+    def test_operators_switch_is_read_in_every_spelling(self):
+        for value, reservable in ((False, False), ('false', False),
+                                  ('False', False), ('0', False),
+                                  ('no', False), (True, True),
+                                  ('true', True), ('whatever', True)):
+            node = self._client(
+                {'extra': {'reservable': value}}).node('aa')
+            self.assertEqual(reservable, node.reservable, value)
+
+    def test_fields_that_are_missing_or_null_do_no_harm(self):
+        client = self._client({'extra': None, 'traits': None,
+                               'retired': None})
+        node = client.node('aa')
+        self.assertEqual((True, frozenset(), False), (
+            node.reservable, node.traits, node.retired))
+
+    def test_list_is_read_to_its_last_page(self):
+        client = self._client(*({'uuid': name} for name in 'abcde'), page=2)
+        self.assertEqual(list('abcde'),
+                         [node.uuid for node in client.nodes()])
+        self.assertEqual(3, len(self.nodes.asked))
+
+    def test_filters_are_on_every_page(self):
+        client = self._client(*({'uuid': name} for name in 'abc'), page=1)
+        list(client.nodes(provision_state='available'))
+        for path, _ in self.nodes.asked:
+            self.assertIn('provision_state=available', path)
+
+    def test_lately_changed_are_read_page_by_page_as_needed(self):
+        client = self._client(*({'uuid': name} for name in 'abc'), page=1)
+        pages = client.lately_changed()
+        self.assertEqual(['a'], [node.uuid for node in next(pages)])
+        self.assertEqual(1, len(self.nodes.asked))
+        self.assertIn('sort_key=updated_at', self.nodes.asked[0][0])
+
+    def test_refusals_are_no_empty_lists(self):
+        for status in (401, 403, 404, 406, 500, 503):
+            client = self._client({})
+            self.nodes.status = status
+            self.assertRaises(errors.IronicUnavailable, list,
+                              client.nodes())
+
+    def test_only_not_found_means_not_there(self):
+        for status in (401, 403, 500, 503):
+            client = self._client({})
+            self.nodes.status = status
+            refused = self.assertRaises(errors.IronicUnavailable,
+                                        client.node, 'aa')
+            self.assertEqual(status in (401, 403),
+                             '[ironic]' in str(refused))
+
+    def test_callers_credentials_are_sent(self):
+        nodes = Nodes([BODY])
+        ironic.Ironic(nodes, {'X-Auth-Token': 'secret'}).node('aa')
+        self.assertEqual('secret', nodes.asked[0][1]['X-Auth-Token'])
+
+
+class TestInProcess(testtools.TestCase):
+
+    def test_application_is_called_with_path_query_and_headers(self):
+        nodes = Nodes([{**BODY, 'name': 'nöde x'}])
+        client = ironic.Ironic.in_process(
+            in_process.InProcess(nodes), {'X-Auth-Token': 'secret'})
+        self.assertEqual('aa', client.node('nöde x').uuid)
+        self.assertEqual(['aa'], [node.uuid for node in client.nodes()])
+        self.assertEqual('secret', nodes.asked[0][1]['X-Auth-Token'])
+
+    def test_application_runs_on_another_thread(self):
+        threads = []
+
+        def application(environ, start_response):
+            threads.append(threading.get_ident())
+            start_response('404 Not Found', [])
+            return []
+        ironic.Ironic.in_process(in_process.InProcess(application)).node('a')
+        self.assertNotIn(threading.get_ident(), threads)
+
+    def test_answer_is_closed(self):
+        closed = []
+
+        class Answer(list):
+            def close(self):
+                closed.append(True)
+
+        def application(environ, start_response):
+            start_response('404 Not Found', [])
+            return Answer()
+        ironic.Ironic.in_process(in_process.InProcess(application)).node('a')
+        self.assertEqual([True], closed)
+
+    def test_answer_that_is_not_json_is_no_node(self):
+        def application(environ, start_response):
+            start_response('502 Bad Gateway', [])
+            return [b'<html>']
+        client = ironic.Ironic.in_process(in_process.InProcess(application))
+        self.assertRaises(errors.IronicUnavailable, client.node, 'a')
+
+
+class TestOverHttp(testtools.TestCase):
+
+    def _conf(self, url):
+        conf = project_conf.load(config_files=[])
+        conf.set_override('endpoint_override', url, 'ironic')
+        return conf
+
+    def _serve(self, nodes):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                status, body = nodes.answer(self.path, self.headers)
+                raw = b'<p>' if body is None else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header('Content-Length', str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            def log_message(self, *args):
+                pass
+
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f'http://127.0.0.1:{server.server_port}'
+
+    def test_nodes_are_read_at_the_endpoint(self):
+        nodes = Nodes([BODY, {**BODY, 'uuid': 'bb'}], page=1)
+        client = ironic.Ironic.over_http(self._conf(self._serve(nodes)))
+        self.assertEqual(['aa', 'bb'],
+                         [node.uuid for node in client.nodes()])
+        self.assertEqual('aa', client.node('aa').uuid)
+        self.assertIsNone(client.node('cc'))
+        self.assertEqual('latest', nodes.asked[0][1][ironic.VERSION_HEADER])
+
+    def test_failing_ironic_is_unavailable(self):
+        nodes = Nodes([BODY])
+        nodes.status = 500
+        client = ironic.Ironic.over_http(self._conf(self._serve(nodes)))
+        self.assertRaises(errors.IronicUnavailable, client.node, 'aa')
+
+    def test_silence_is_unavailable(self):
+        server = http.server.HTTPServer(('127.0.0.1', 0), None)
+        url = f'http://127.0.0.1:{server.server_port}'
+        server.server_close()
+        client = ironic.Ironic.over_http(self._conf(url))
+        refused = self.assertRaises(errors.IronicUnavailable, client.node,
+                                    'aa')
+        self.assertIn('[ironic]', str(refused))
+
+
+class TestConfiguration(testtools.TestCase):
+
+    def test_global_configuration_is_never_touched(self):
+        before = set(cfg.CONF)
+        ironic.Ironic.over_http(project_conf.load(config_files=[]))
+        self.assertEqual(before, set(cfg.CONF))
+
+    def test_file_is_named_by_the_environment(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        path = f'{folder}/x.conf'
+        with open(path, 'w') as config:
+            config.write('[reservations]\ndefault_ttl = 77\n')
+        self.useFixture(fixtures.EnvironmentVariable(
+            project_conf.FILE_VARIABLE, path))
+        self.assertEqual(77, project_conf.load().reservations.default_ttl)
+        self.assertEqual(600, project_conf.load(
+            config_files=[]).reservations.default_ttl)
