@@ -86,7 +86,7 @@ class RealIronicTestCase(testtools.TestCase):
         runner.kill()
 
         deadline = time.monotonic() + 30
-        with testtools.ExpectedException(ConnectionError):
+        with testtools.ExpectedException(ConnectionRefusedError):
             while time.monotonic() < deadline:
                 socket.create_connection(address).close()
 
