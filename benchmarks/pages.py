@@ -27,7 +27,7 @@ from ironic_reservations.db import tables
 
 
 def _fill(url: str, count: int) -> None:
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     uuids = [str(uuid.uuid4()) for _number in range(count)]
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     with engine.begin() as connection:

@@ -22,4 +22,4 @@ Clock = Callable[[], datetime.datetime]
 
 def utc_now() -> datetime.datetime:
     """Give the present time, zone-aware, in UTC."""
-    return datetime.datetime.now(datetime.timezone.utc)
+    return datetime.datetime.now(datetime.UTC)

@@ -52,5 +52,5 @@ def until_free(attempt: Callable[[], _T], timeout: float,
                 raise
         # NOTE: jitter, since those who wait for the same node were often
         # started by the same script at the same second.
-        sleep(min(pause * random.uniform(0.75, 1.25), left))  # noqa: S311
+        sleep(min(pause * random.uniform(0.75, 1.25), left))
         pause = min(pause * 1.5, LONGEST_PAUSE)

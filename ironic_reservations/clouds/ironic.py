@@ -26,8 +26,8 @@ from keystoneauth1 import session as ksa_session
 from oslo_config import cfg
 from oslo_utils import strutils
 
-from ironic_reservations.clouds import in_process
 from ironic_reservations import errors
+from ironic_reservations.clouds import in_process
 from ironic_reservations.planner import facts
 
 #: Few nodes change between two polls.

@@ -20,10 +20,9 @@ import sys
 from oslo_config import cfg
 
 from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
-from ironic_reservations import errors
-
 
 _NOWHERE = logging.NullHandler()
 

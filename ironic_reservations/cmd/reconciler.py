@@ -20,9 +20,9 @@ import sys
 from oslo_config import cfg
 from oslo_log import log
 
-from ironic_reservations.clouds import ironic
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine
+from ironic_reservations.clouds import ironic
 from ironic_reservations.reconciler import loop
 
 

@@ -20,9 +20,9 @@ from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
 from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
-from ironic_reservations import errors
 
 
 class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]

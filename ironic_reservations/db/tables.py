@@ -51,14 +51,14 @@ class UTCDateTime(sa.types.TypeDecorator[datetime.datetime]):
             return None
         if value.tzinfo is None:
             raise ValueError(f'{value} has no time zone')
-        return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return value.astimezone(datetime.UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: datetime.datetime | None,
                              dialect: sa.Dialect) -> datetime.datetime | None:
         """Give the zone back."""
         if value is None:
             return None
-        return value.replace(tzinfo=datetime.timezone.utc)
+        return value.replace(tzinfo=datetime.UTC)
 
 
 _MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
-from ironic_reservations import errors
 from ironic_reservations.planner import facts
 
 SORT_KEYS = db_reservations.SORT_KEYS

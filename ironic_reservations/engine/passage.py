@@ -26,6 +26,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
@@ -35,7 +36,6 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import retry
-from ironic_reservations import errors
 from ironic_reservations.planner import admit as planner_admit
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lifecycle

@@ -22,6 +22,7 @@ import uuid as uuid_module
 
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
@@ -29,7 +30,6 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import observe
-from ironic_reservations import errors
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons

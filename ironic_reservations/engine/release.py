@@ -14,13 +14,13 @@
 
 from __future__ import annotations
 
+from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
 from ironic_reservations.engine import retry
-from ironic_reservations import errors
 from ironic_reservations.planner import facts
 
 

@@ -19,6 +19,7 @@ import dataclasses
 import datetime
 import uuid as uuid_module
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
@@ -26,7 +27,6 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import terms
-from ironic_reservations import errors
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
 

@@ -19,8 +19,8 @@ import random
 import time
 from typing import TypeVar
 
-from ironic_reservations.db import connection
 from ironic_reservations import errors
+from ironic_reservations.db import connection
 
 _T = TypeVar('_T')
 

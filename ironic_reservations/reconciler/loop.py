@@ -26,10 +26,10 @@ import uuid as uuid_module
 
 from oslo_log import log
 
+from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
-from ironic_reservations import errors
 from ironic_reservations.reconciler import mirror
 from ironic_reservations.reconciler import sweep
 

@@ -106,8 +106,5 @@ class TestLifecycle(testtools.TestCase):
     def test_node_with_the_own_instance_never_ends_a_reservation(
             self, node, data):
         held = data.draw(strategies.reservations(node.uuid))
-        hypothesis.assume(node.instance_uuid is not None)
-        mine = facts.Reservation(
-            held.uuid, held.node_uuid, node.instance_uuid, held.created_at,
-            None, held.expires_at, held.state)
-        self.assertIsNone(lifecycle.judge(mine, node).end)
+        bound = dataclasses.replace(node, instance_uuid=held.instance_uuid)
+        self.assertIsNone(lifecycle.judge(held, bound).end)
