@@ -12,6 +12,7 @@
 
 """What a node's state makes of its reservation, state by state."""
 
+import dataclasses
 import datetime
 import itertools
 
