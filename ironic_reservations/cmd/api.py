@@ -66,9 +66,14 @@ def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
     """Give a server that listens already.
 
     :raises OSError: the address cannot be listened on.
+    :raises oslo_config.cfg.Error: the options do not go together.
     """
     host = conf.host or conf.api.host
     port = conf.api.port if conf.port is None else conf.port
+    if conf.api.reuse_port and port == 0:
+        raise cfg.ConfigFileValueError(
+            '[api] reuse_port is for processes that share a port, and with '
+            'port 0 each of them takes another one. Name the port.')
     server = cheroot_wsgi.Server(
         (host, port), standalone.build(conf), numthreads=conf.api.threads,
         reuse_port=conf.api.reuse_port,

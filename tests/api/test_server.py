@@ -117,6 +117,16 @@ class TestOwnServer(ServerCase):
             self.assertEqual(1, process.wait(_WITHIN))
         self.assertNotIn('Traceback', self._said())
 
+    def test_port_to_share_that_is_not_named(self) -> None:
+        """Ends with a sentence, not with a traceback."""
+        with self.conf.open('a') as file:
+            file.write('[api]\nreuse_port = true\n')
+        process = self._start('-m', 'ironic_reservations.cmd.api',
+                              '--config-file', str(self.conf))
+        self.assertEqual(1, process.wait(_WITHIN))
+        self.assertIn('reuse_port', self._said())
+        self.assertNotIn('Traceback', self._said())
+
     def test_option_that_is_wrong(self) -> None:
         """Ends with a sentence, not with a traceback."""
         self.conf.write_text('[DEFAULT]\nauth_strategy = trust\n')
