@@ -1,0 +1,132 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Processes of the API that share one port, as an operator starts them."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+from typing import Self
+
+_WITHIN = 60
+_SERVES = 'ironic-reservations-api serves http://'
+
+
+class Servers:
+    """Some ``ironic-reservations-api`` processes behind one port.
+
+    The kernel spreads the connections over those that listen.
+
+    :param config_file: of all of them, with ``reuse_port``.
+    :param count: how many.
+    :ivar port: where they are.
+    """
+
+    def __init__(self, config_file: pathlib.Path, count: int) -> None:
+        # NOTE: bound, not listening: the port is ours even while none of them
+        # lives, and no connection ends up here.
+        self._place = socket.socket()
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._place.bind(('127.0.0.1', 0))
+        self.port = int(self._place.getsockname()[1])
+        self._config_file = config_file
+        self._processes: list[subprocess.Popen[bytes] | None] = [None] * count
+        self._logs: dict[int, pathlib.Path] = {}
+        self._starts = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self.restart()
+            self.wait()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._end()
+
+    def __len__(self) -> int:
+        return len(self._processes)
+
+    def kill(self, number: int) -> None:
+        """Kill one where it stands (SIGKILL)."""
+        process = self._processes[number]
+        if process is not None:
+            process.kill()
+            process.wait()
+            self._processes[number] = None
+
+    def restart(self) -> None:
+        """Start those that do not run."""
+        for number, process in enumerate(self._processes):
+            if process is None:
+                self._start(number)
+
+    def serving(self) -> list[int]:
+        """Give the numbers of those that serve.
+
+        :raises RuntimeError: one has ended by itself.
+        """
+        serving = []
+        for number, process in enumerate(self._processes):
+            if process is None:
+                continue
+            said = self._logs[number].read_text(errors='replace')
+            if process.poll() is not None:
+                raise RuntimeError(
+                    f'ironic-reservations-api has ended: {said[-3000:]}')
+            if _SERVES in said:
+                serving.append(number)
+        return serving
+
+    def wait(self) -> None:
+        """Wait until all of them serve."""
+        deadline = time.monotonic() + _WITHIN
+        while len(self.serving()) < len(self):
+            if time.monotonic() > deadline:
+                raise RuntimeError('ironic-reservations-api does not serve: '
+                                   + self.log()[-3000:])
+            time.sleep(0.1)
+
+    def log(self) -> str:
+        """Give what all of them have logged."""
+        return ''.join(path.read_text(errors='replace') for path in sorted(
+            self._config_file.parent.glob('api-*.log')))
+
+    def _start(self, number: int) -> None:
+        self._starts += 1
+        log = self._config_file.with_name(f'api-{self._starts:03}.log')
+        with log.open('wb') as output:
+            self._processes[number] = subprocess.Popen(
+                [sys.executable, '-m', 'ironic_reservations.cmd.api',
+                 '--port', str(self.port),
+                 '--config-file', str(self._config_file)],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        self._logs[number] = log
+
+    def _end(self) -> None:
+        for process in self._processes:
+            if process is not None:
+                process.terminate()
+        for process in self._processes:
+            if process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(15)
+                process.kill()
+                process.wait()
+        self._place.close()
