@@ -31,6 +31,10 @@ from ironic_reservations import errors
 LOG = log.getLogger(__name__)
 
 
+#: What MariaDB and PostgreSQL say of a table or a column that is not there.
+_NO_SUCH = (1146, 1054, '42P01', '42703')
+
+
 class Conflict(Exception):
     """Somebody else committed first: look again, and plan again."""
 
@@ -134,15 +138,15 @@ def translated() -> Iterator[None]:
     except (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
             db_exc.DBReferenceError) as exc:
         raise Conflict(str(exc)) from exc
-    except db_exc.DBNonExistentTable as exc:
-        raise errors.DatabaseUnavailable(
-            'The database of the reservations has no tables, or old ones. '
-            'Run "ironic-reservations-dbsync upgrade" and try again.'
-        ) from exc
     except (db_exc.DBError, sa.exc.SQLAlchemyError, OSError,
             ImportError) as exc:
         if 'database is locked' in str(exc):
             raise Conflict(str(exc)) from exc
+        if _misses_tables(exc):
+            raise errors.DatabaseUnavailable(
+                'The database of the reservations has no tables, or old '
+                'ones. Run "ironic-reservations-dbsync upgrade" and try '
+                'again.') from exc
         # NOTE: the driver's words may hold addresses and statements; they
         # go to the log, never to a client.
         LOG.exception('The database of the reservations failed')
@@ -150,6 +154,16 @@ def translated() -> Iterator[None]:
             'The database of the reservations does not answer, so nothing '
             'was promised or changed. Try again later; if it lasts, tell the '
             'operator.') from exc
+
+
+def _misses_tables(exc: BaseException) -> bool:
+    if isinstance(exc, db_exc.DBNonExistentTable):
+        return True
+    driver = getattr(exc, 'inner_exception', None) or exc
+    driver = getattr(driver, 'orig', None) or driver
+    return (getattr(driver, 'pgcode', None) in _NO_SUCH
+            or next(iter(driver.args), None) in _NO_SUCH
+            or 'no such column' in str(driver))
 
 
 def _tune(engine: sa.Engine) -> None:

@@ -61,7 +61,10 @@ class UTCDateTime(sa.types.TypeDecorator[datetime.datetime]):
         return value.replace(tzinfo=datetime.UTC)
 
 
-_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
+# NOTE: without the collation "gold" and "GOLD" are the same there, and on
+# the other databases they are not.
+_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
+          'mysql_collate': 'utf8mb4_bin'}
 
 nodes = sa.Table(
     'nodes', metadata,

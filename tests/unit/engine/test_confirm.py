@@ -188,6 +188,8 @@ class TestByClass(world.TestCase):
         (gold,) = self.world.enrol(resource_class='gold')
         self.assertEqual(gold, self.world.reserve(
             resource_class='gold').node_uuid)
+        self.assertEqual({'reserved': 1},
+                         self._counts(resource_class='gold'))
 
     def test_all_traits_are_wanted(self):
         self.world.enrol(traits=frozenset({'CUSTOM_A'}))

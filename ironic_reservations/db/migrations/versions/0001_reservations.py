@@ -25,7 +25,8 @@ down_revision = None
 
 _INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
                                       'mariadb')
-_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
+_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
+          'mysql_collate': 'utf8mb4_bin'}
 
 
 def upgrade():
