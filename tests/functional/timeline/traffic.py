@@ -123,12 +123,16 @@ class Client:
         self._held.pop(uuid, None)
         release.release(self._engine, uuid)
 
+    def _ironic_works(self) -> None:
+        time.sleep(self._random.uniform(0, 0.02))
+
     def _deploy(self) -> None:
         uuid, node = self._one_of_ours()
         opened = passage.admit(self._engine, node, uuid)
         # NOTE: the promise may end when the request comes to nothing.
         self._note('proven', uuid)
         succeeded = self._random.random() < 0.5
+        self._ironic_works()
         if not succeeded:
             self._note('losing', uuid)
         passage.close(self._engine, opened, succeeded)
@@ -140,6 +144,7 @@ class Client:
         opened = passage.admit(self._engine, node)
         entry = f'stranger-{world.new_uuid()}'
         self._note('given', entry, node=node, ends=None)
+        self._ironic_works()
         self._note('releasing', entry)
         passage.close(self._engine, opened, False)
 

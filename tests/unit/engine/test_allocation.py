@@ -12,9 +12,12 @@
 
 """Allocations of Ironic: they get a free node of our choice, or the proven."""
 
+import sqlalchemy as sa
+
 from ironic_reservations import errors
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
+from ironic_reservations.engine import reserve
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
 from ironic_reservations.reconciler import mirror
@@ -115,6 +118,22 @@ class TestAllocation(world.TestCase):
             lambda: release.release(self.world.engine, held.uuid))
         self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
         self.assertEqual([], self.world.passages())
+
+    def test_proof_whose_node_went_to_another_between_reads_is_invalid(self):
+        held = self.world.reserve(self.second)
+        rival = self.world.another_engine()
+        came = []
+
+        def come_between(connection, cursor, statement, *rest):
+            if 'FROM reservations' in statement and not came:
+                release.release(rival, held.uuid)
+                came.append(reserve.reserve(rival, pick.Ask(
+                    world.new_uuid(), (self.second,)), world.ALL_NODES))
+        sa.event.listen(self.world.engine.database.engine,
+                        'after_cursor_execute', come_between)
+        self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
+        self.assertEqual([], self.world.passages())
+        self.assertEqual([came[0].uuid], list(self.world.reservations()))
 
     def test_reservation_is_required_where_the_operator_says_so(self):
         self.assertRaises(errors.ReservationRequired, self._hold,
