@@ -121,6 +121,8 @@ class TestAllocation(world.TestCase):
 
     def test_proof_whose_node_went_to_another_between_reads_is_invalid(self):
         held = self.world.reserve(self.second)
+        self.world.use(held)
+        self.world.ironic.undeploy(self.second)
         rival = self.world.another_engine()
         came = []
 
