@@ -1,0 +1,58 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How much looking is worth an answer: counted in steps, not in time.
+
+What is admitted must not depend on how busy the machine is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """How many steps each way of looking may take for one node.
+
+    :ivar proof: nodes looked at for a proof that there is no room.
+    :ivar chain: nodes looked at for a chain of moves.
+    :ivar swap: bookings looked at for exchanges between two nodes.
+    :ivar search: placements tried by the exact search.
+    :ivar offers: starts tried for each counter-offer.
+    """
+
+    proof: int = 200_000
+    chain: int = 60_000
+    swap: int = 200_000
+    search: int = 50_000
+    offers: int = 64
+
+
+class Exhausted(Exception):
+    """The steps are used up."""
+
+
+class Budget:
+    """Steps that are left."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps.
+
+        :raises Exhausted: when there are none left.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise Exhausted

@@ -1,0 +1,78 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Repair by augmenting paths: each booking of a chain makes one other move.
+
+A new booking takes the place of one that can move, which takes the place of
+another, until one finds a node that is free.  The shortest chain is found:
+the fewest bookings move.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import dataclasses
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import timeline
+
+
+def chain(draft: timeline.Draft, wanted: bookings.Booking,
+          steps: budget.Budget) -> bool:
+    """Place a booking by a chain of moves; tell whether there is one.
+
+    The draft is changed only where there is one.
+    """
+    # Whom each node that was reached would get.  A node is reached once, so
+    # that what happens on one node of a chain is independent of the rest.
+    comes: dict[int, bookings.Booking] = {}
+    queue = collections.deque([wanted])
+    find = bisect.bisect_left
+    while queue:
+        booking = queue.popleft()
+        start, until = booking.start, booking.until
+        for node in fleet.members(booking.eligible):
+            if node in comes:
+                continue
+            try:
+                steps.spend()
+            except budget.Exhausted:
+                return False
+            place = find(draft.starts[node], until)
+            untils = draft.untils[node]
+            if not place or untils[place - 1] <= start:
+                comes[node] = booking
+                _carry_out(draft, wanted, node, comes)
+                return True
+            there = draft.rows[node][place - 1]
+            if not there.movable or there is booking or (
+                    place > 1 and untils[place - 2] > start):
+                continue
+            comes[node] = booking
+            queue.append(there)
+    return False
+
+
+def _carry_out(draft: timeline.Draft, wanted: bookings.Booking, node: int,
+               comes: dict[int, bookings.Booking]) -> None:
+    arriving, leaving = [], []
+    while True:
+        booking = comes[node]
+        arriving.append(dataclasses.replace(booking, node=node))
+        if booking is wanted:
+            break
+        leaving.append(booking)
+        node = booking.node
+    draft.put(arriving, leaving)

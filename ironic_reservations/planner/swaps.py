@@ -1,0 +1,142 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Repair by exchanges between two nodes: Kempe chains on intervals.
+
+A booking that stands in the way, all of another node that overlaps it, all
+of the first that overlaps those, and so on, change places.  Where all nodes
+are alike and only bookings that have begun are fixed, going through a
+window from its start to its end in this manner always makes room for it,
+unless at some instant every node is taken: at the start of the booking in
+the way, another node is free.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import timeline
+
+#: How many nodes are tried for the new booking.
+_HOMES = 8
+#: How many exchanges are compared for each booking in the way.
+_PARTNERS = 8
+
+_Component = tuple[list[bookings.Booking], list[bookings.Booking]]
+
+
+def swap(draft: timeline.Draft, wanted: bookings.Booking,
+         steps: budget.Budget) -> bool:
+    """Place a booking by exchanges; tell whether it could be done.
+
+    The draft is changed only where it could.
+    """
+    try:
+        for home in _homes(draft, wanted, steps):
+            attempt = draft.copy()
+            if _clear(attempt, wanted, home, steps):
+                attempt.put([dataclasses.replace(wanted, node=home)])
+                draft.become(attempt)
+                return True
+    except budget.Exhausted:
+        pass
+    return False
+
+
+def _homes(draft: timeline.Draft, wanted: bookings.Booking,
+           steps: budget.Budget) -> list[int]:
+    """Give the nodes free at the start, those free the longest first."""
+    start = wanted.start
+    found = []
+    members = fleet.members(wanted.eligible)
+    steps.spend(len(members))
+    for node in members:
+        place = bisect.bisect_left(draft.starts[node], wanted.until)
+        first = bisect.bisect_right(draft.untils[node], start)
+        if first < place and draft.starts[node][first] < start:
+            continue
+        if all(there.movable for there in draft.rows[node][first:place]):
+            found.append((-draft.starts[node][first] if first < place
+                          else -wanted.until, node))
+    found.sort()
+    return [node for _, node in found[:_HOMES]]
+
+
+def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
+           steps: budget.Budget) -> bool:
+    # NOTE: each exchange moves the first booking in the way to a later
+    # start, so this ends.
+    while True:
+        obstacles = draft.between(home, wanted.start, wanted.until)
+        if not obstacles:
+            return True
+        best = _partner(draft, wanted, home, obstacles[0], steps)
+        if best is None:
+            return False
+        partner, (here, there) = best
+        draft.put([dataclasses.replace(booking, node=partner)
+                   for booking in here]
+                  + [dataclasses.replace(booking, node=home)
+                     for booking in there], here + there)
+
+
+def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
+             obstacle: bookings.Booking, steps: budget.Budget
+             ) -> tuple[int, _Component] | None:
+    best: tuple[int, _Component] | None = None
+    size = compared = 0
+    at = obstacle.start
+    for node in fleet.members(obstacle.eligible):
+        steps.spend()
+        if node == home or draft.occupant(node, at) is not None:
+            continue
+        component = _component(draft, home, node, obstacle, steps)
+        if component is None:
+            continue
+        moved = len(component[0]) + len(component[1])
+        if best is None or moved < size:
+            best, size = (node, component), moved
+        compared += 1
+        if size == 1 or compared == _PARTNERS:
+            break
+    return best
+
+
+def _component(draft: timeline.Draft, home: int, partner: int,
+               obstacle: bookings.Booking, steps: budget.Budget
+               ) -> _Component | None:
+    """Give what changes places with ``obstacle``, or ``None`` if it cannot.
+    """
+    sides: _Component = ([obstacle], [])
+    nodes = (home, partner)
+    # Both sides only grow to the right: the partner is free when the
+    # obstacle starts.  So each is known up to one instant.
+    reached = [obstacle.until, obstacle.start]
+    side = 0
+    while True:
+        other = 1 - side
+        more = [booking for booking in draft.between(
+            nodes[other], reached[other], reached[side])
+            if booking.start >= reached[other]]
+        if not more:
+            return sides
+        steps.spend(len(more))
+        for booking in more:
+            if not booking.movable or not booking.eligible >> nodes[side] & 1:
+                return None
+        sides[other].extend(more)
+        reached[other] = more[-1].until
+        side = other
