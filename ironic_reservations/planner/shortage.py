@@ -1,0 +1,117 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Proof that there is no room: at one instant, too few nodes for too many.
+
+At an instant, bookings that cannot leave a set of nodes between them hold
+all of it, and one more wants a node of the set: Hall's condition fails, so
+that no assignment exists, whatever moves.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import timeline
+
+
+@dataclasses.dataclass(frozen=True)
+class Shortage:
+    """An instant at which every node of a set is held by who must be there.
+
+    :ivar nodes: the set.
+    :ivar holders: one booking for each node of the set.
+    """
+
+    at: int
+    nodes: int
+    holders: tuple[bookings.Booking, ...]
+
+
+def find(draft: timeline.Draft, wanted: bookings.Booking,
+         steps: budget.Budget) -> Shortage | None:
+    """Find an instant at which there is no node for one more booking.
+
+    :returns: ``None`` where every instant has one, or the steps ran out.
+    """
+    try:
+        for at in _full(draft, wanted, steps):
+            found = _closed(draft, wanted.eligible, at, steps)
+            if found is not None:
+                return found
+    except budget.Exhausted:
+        pass
+    return None
+
+
+def _full(draft: timeline.Draft, wanted: bookings.Booking,
+          steps: budget.Budget) -> list[int]:
+    """Give the instants from which on every eligible node is taken."""
+    start, until = wanted.start, wanted.until
+    members = fleet.members(wanted.eligible)
+    begins: list[int] = []
+    ends: list[int] = []
+    taken = 0
+    for node in members:
+        starts, untils = draft.starts[node], draft.untils[node]
+        last = bisect.bisect_left(starts, until)
+        first = bisect.bisect_right(untils, start, 0, last)
+        if first == last:
+            # Free all the time.
+            return []
+        steps.spend(last - first)
+        ends.extend(untils[first:last])
+        if starts[first] <= start:
+            taken += 1
+            first += 1
+        begins.extend(starts[first:last])
+    full = [start] if taken == len(members) else []
+    begins.sort()
+    ends.sort()
+    passed = 0
+    for begin in begins:
+        while ends[passed] <= begin:
+            passed += 1
+            taken -= 1
+        taken += 1
+        if taken == len(members):
+            full.append(begin)
+    return full
+
+
+def _closed(draft: timeline.Draft, eligible: int, at: int,
+            steps: budget.Budget) -> Shortage | None:
+    """Look for a free node among all that a chain of moves could reach.
+
+    The assignment at one instant is a matching; it can take one more if,
+    and only if, an alternating path leads to a node that is free.
+    """
+    reached = eligible
+    holders: list[bookings.Booking] = []
+    pending = eligible
+    while pending:
+        more = 0
+        for node in fleet.members(pending):
+            steps.spend()
+            there = draft.occupant(node, at)
+            if there is None:
+                return None
+            holders.append(there)
+            if there.movable:
+                more |= there.eligible
+        pending = more & ~reached
+        reached |= pending
+    return Shortage(at, reached, tuple(holders))
