@@ -209,6 +209,16 @@ def update_facts(connection: sa.Connection, nodes: Collection[facts.Node],
          for node in nodes])
 
 
+def doubt(connection: sa.Connection, uuid: str) -> None:
+    """Take back that a node is available, until Ironic is read again."""
+    # UPDATE nodes SET provision_state = NULL
+    #   WHERE uuid = ? AND provision_state = 'available'
+    connection.execute(
+        sa.update(tables.nodes)
+        .where(_n.uuid == uuid, _n.provision_state == facts.AVAILABLE)
+        .values(provision_state=None))
+
+
 def replace_traits(connection: sa.Connection,
                    nodes: Collection[facts.Node]) -> None:
     """Write the traits of nodes anew."""

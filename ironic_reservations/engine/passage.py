@@ -206,6 +206,10 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
             db_passages.delete(connection, passage.id)
             if node is not None:
                 db_nodes.update_facts(connection, [node], now)
+            elif succeeded:
+                # NOTE: it is no longer what the mirror says it is; what it
+                # is instead, the next poll tells.
+                db_nodes.doubt(connection, passage.node_uuid)
             if held is None or held.state is not facts.State.STARTING:
                 return
             state = _settled(passage, held, succeeded, node)

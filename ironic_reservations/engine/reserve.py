@@ -47,7 +47,8 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         list, or a count for each cause where no list was given.
     :raises UuidInUse: the uuid names a reservation for another instance.
     :raises InstanceReserved: another project reserved for that instance.
-    :raises Contention: others changed the nodes each time.
+    :raises Contention: others changed the nodes each time, or it took
+        longer than the reservation was to last.
     :raises IronicUnavailable: the facts could not be confirmed.
     :raises DatabaseUnavailable: nothing could be read or written.
     """
@@ -66,6 +67,11 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     if existing is not None:
         return existing
     node, view = plan.choose(engine, ask, view, sees, observer)
+    assert ask.expires_at is not None
+    if ask.expires_at <= engine.clock():
+        raise errors.Contention(
+            'It took longer to confirm a node than the reservation was to '
+            'last. Nothing was reserved; try again, or ask for more time.')
     return _commit(engine, ask, node, view, now)
 
 

@@ -97,15 +97,12 @@ class Guard:
             app, api_app.make_app(engine, enforcer, engine.conf,
                                   _PROVIDERS[strategy]),
             transport, strategy, self._metrics)
-        self._started = False
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        if not self._started:
-            # NOTE: not at load: a server may fork after that, and Ironic
-            # does not answer yet.
-            self._started = True
-            loop.start(self._engine)
+        # NOTE: not at load: a server may fork after that, and Ironic does
+        # not answer yet.
+        loop.start(self._engine)
         path = environ.get('PATH_INFO', '')
         if mount.mounted(path):
             return self._mount(environ, start_response)
@@ -141,10 +138,10 @@ class Guard:
                 return self._acts.patch(environ, look.ident)
             case routes.Kind.ALLOCATE:
                 return self._acts.allocate(environ)
-            case routes.Kind.FORM:
-                media.check_form(
-                    environ.get('CONTENT_TYPE', ''), inward.read_body(
-                        environ, self._engine.conf.guard.max_body_size))
+        if look.form:
+            media.check_form(
+                environ.get('CONTENT_TYPE', ''), inward.read_body(
+                    environ, self._engine.conf.guard.max_body_size))
         answer = inward.call(self._app, environ)
         if look.ident is not None:
             acts.poke(look.ident, answer)

@@ -76,11 +76,14 @@ class Look:
     :ivar ident: the node's uuid or name as the path has it, where the path
         is the canonical one.
     :ivar detail: whether a list is one with all details.
+    :ivar form: whether the body may be a form, which may stand for another
+        method than that of the request.
     """
 
     kind: Kind
     ident: str | None = None
     detail: bool = False
+    form: bool = False
 
 
 def classify(method: str, path: str, query: str = '', content_type: str = '',
@@ -123,9 +126,10 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
                                      query)
     else:
         look = _classify_nodes(method, names, clean, suffixed, query)
-    if (look is None and has_body
-            and media.may_be_form(content_type, method)):
-        return Look(Kind.FORM)
+    if (has_body and media.may_be_form(content_type, method)
+            and (look is None or look.kind is Kind.CHANGE)):
+        return Look(Kind.FORM if look is None else Kind.CHANGE,
+                    ident=look and look.ident, form=True)
     return look
 
 

@@ -136,10 +136,11 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
         return reasons.Reason(uuid, reasons.INSTANCE_BOUND,
                               'is bound to an instance')
     if node.provision_state != facts.AVAILABLE:
-        return reasons.Reason(
-            uuid, reasons.WRONG_STATE,
-            f'is in the provision state {node.provision_state}, '
-            'not available')
+        state = ('a provision state that is not known yet'
+                 if node.provision_state is None
+                 else f'the provision state {node.provision_state}')
+        return reasons.Reason(uuid, reasons.WRONG_STATE,
+                              f'is in {state}, not available')
     if (occupancy is not None and occupancy.busy_until is not None
             and occupancy.busy_until > now):
         return reasons.Reason(uuid, reasons.BUSY,

@@ -43,6 +43,7 @@ class Loop:
     """Runs the passes until it is stopped.
 
     :param engine: with an Ironic to read from.
+    :ivar pid: the process that it was made in.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -52,7 +53,8 @@ class Loop:
         self._thread: threading.Thread | None = None
         # NOTE: containers of one image may have the same name, and each of
         # their processes the same id.
-        self._owner = (f'{socket.gethostname()}:{os.getpid()}:'
+        self.pid = os.getpid()
+        self._owner = (f'{socket.gethostname()}:{self.pid}:'
                        f'{uuid_module.uuid4()}')
         self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
 
@@ -149,23 +151,20 @@ _running_lock = threading.Lock()
 
 
 def start(engine: Engine) -> Loop:
-    """Start the reconciler of this process; a second call changes nothing.
+    """Start the reconciler of this process, unless it runs.
 
-    A server that forks after loading gets one in each child.
+    To be called at each request: a server that forks after loading leaves
+    the thread in the parent, so that each child starts one of its own.
     """
     global _running
+    running = _running
+    if running is not None and running.pid == os.getpid():
+        return running
     with _running_lock:
-        if _running is None:
+        if _running is None or _running.pid != os.getpid():
             _running = Loop(engine)
             _running.start()
-            os.register_at_fork(after_in_child=lambda: _restart(engine))
         return _running
-
-
-def _restart(engine: Engine) -> None:
-    global _running
-    _running = Loop(engine)
-    _running.start()
 
 
 def current() -> Loop | None:

@@ -15,6 +15,7 @@
 import itertools
 
 from ironic_reservations import errors
+from ironic_reservations.engine import passage
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import reasons
 from tests import world
@@ -163,6 +164,18 @@ class TestMirrorOnly(world.TestCase):
         self.assertIsNone(newer.resource_class)
         self.assertEqual('gold',
                          self.world.mirrored()[node]['resource_class'])
+
+
+    def test_node_deployed_unseen_is_not_taken_before_the_next_poll(self):
+        """Ironic accepted a deploy and could not be read afterwards."""
+        (node,) = self.world.enrol()
+        opened = passage.admit(self.world.engine, node)
+        self.world.ironic.deploy(node)
+        passage.close(self.world.engine, opened, succeeded=True, node=None)
+        self.assertRaises(errors.NoNodeAvailable, self.world.reserve, node)
+        self.world.ironic.undeploy(node)
+        self.world.refresh()
+        self.assertEqual(node, self.world.reserve(node).node_uuid)
 
 
 class TestByClass(world.TestCase):

@@ -177,6 +177,18 @@ class TestTwoReservations(world.TestCase):
         self.assertEqual({}, self.world.reservations())
 
 
+class TestSlowConfirmation(world.TestCase):
+
+    def test_nothing_is_promised_for_a_time_that_is_over(self):
+        """Not even with 201: who believes it deploys, and is refused."""
+        self.world = self.new_world()
+        (node,) = self.world.enrol()
+        self.world.ironic.interrupt(
+            'node', lambda: self.world.clock.advance(601))
+        self.assertRaises(errors.Contention, self.world.reserve, node)
+        self.assertEqual({}, self.world.reservations())
+
+
 class TestLateRenewal(world.TestCase):
     """A renewal reads the time, and comes to its row after the expiry."""
 

@@ -64,9 +64,8 @@ def _lets_pass(method: str, path: str, query: str, body: bytes,
         look = routes.classify(method, path, query, content_type, bool(body))
         if look is None:
             return True
-        if look.kind is routes.Kind.FORM:
+        if look.form:
             media.check_form(content_type, body)
-            return True
     except errors.NotCanonical:
         return False
     return look.kind not in (routes.Kind.PROVISION, routes.Kind.PATCH,
@@ -122,8 +121,8 @@ class SpellingsTestCase(testtools.TestCase):
                                  look.ident is not None)
             case routes.Kind.ALLOCATE:
                 bodies.read_allocate(row.content_type, row.body)
-            case routes.Kind.FORM:
-                media.check_form(row.content_type, row.body)
+        if look.form:
+            media.check_form(row.content_type, row.body)
 
 
 class RoutingTestCase(testtools.TestCase):
@@ -140,6 +139,9 @@ class RoutingTestCase(testtools.TestCase):
         version=st.sampled_from(('1.1', '1.50', '1.109')))
     @example('PUT', ('v1', 'nodes', spellings.NODE), ['states', 'provision'],
              '/', '', '', b'{"target": "active"}', 'application/json', '1.1')
+    @example('DELETE', ('v1', 'nodes', spellings.NODE), [], '/', '', '',
+             b'[{"path": "&_method=patch&"}]',
+             'application/x-www-form-urlencoded', '1.109')
     @example('PATCH', ('v1', 'chassis', 'nodes.json'), [], '/', '',
              f'node_ident={spellings.NODE}', b'[]', 'text/plain', '1.50')
     def test_nothing_that_ironic_takes_for_a_deploy_goes_unseen(
