@@ -128,8 +128,7 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
         look = _classify_nodes(method, names, clean, suffixed, query)
     if (has_body and media.may_be_form(content_type, method)
             and (look is None or look.kind is Kind.CHANGE)):
-        return Look(Kind.FORM if look is None else Kind.CHANGE,
-                    ident=look and look.ident, form=True)
+        return dataclasses.replace(look or Look(Kind.FORM), form=True)
     return look
 
 
