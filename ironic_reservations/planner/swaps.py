@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import heapq
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
@@ -32,8 +33,8 @@ from ironic_reservations.planner import timeline
 
 #: How many nodes are tried for the new booking.
 _HOMES = 8
-#: How many exchanges are compared for each booking in the way.
-_PARTNERS = 8
+#: How many exchanges are tried for each booking in the way.
+_PARTNERS = 16
 
 _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
 
@@ -96,22 +97,32 @@ def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
 def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
              obstacle: bookings.Booking, steps: budget.Budget
              ) -> tuple[int, _Component] | None:
-    best: tuple[int, _Component] | None = None
-    size = compared = 0
-    at = obstacle.start
-    for node in fleet.members(obstacle.eligible):
-        steps.spend()
-        if node == home or draft.occupant(node, at) is not None:
+    """Choose who takes the obstacle: who leaves room for the longest."""
+    at, until = obstacle.start, wanted.until
+    find = bisect.bisect_right
+    members = fleet.members(obstacle.eligible)
+    steps.spend(1 + len(members) // 4)
+    found = []
+    for node in members:
+        starts = draft.starts[node]
+        place = find(starts, at)
+        if place and draft.untils[node][place - 1] > at or node == home:
             continue
+        # What comes next there will be in the way next, so the later the
+        # better.
+        following = starts[place] if place < len(starts) else until
+        found.append((-min(following, until), node))
+    best: tuple[int, _Component] | None = None
+    reach = size = 0
+    for negative, node in heapq.nsmallest(_PARTNERS, found):
+        if best is not None and negative > reach:
+            break
         component = _component(draft, home, node, obstacle, steps)
         if component is None:
             continue
         moved = len(component[0]) + len(component[1])
         if best is None or moved < size:
-            best, size = (node, component), moved
-        compared += 1
-        if size == 1 or compared == _PARTNERS:
-            break
+            best, reach, size = (node, component), negative, moved
     return best
 
 
