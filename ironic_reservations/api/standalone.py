@@ -58,5 +58,20 @@ def _authentication(conf: cfg.ConfigOpts
     if conf.auth_strategy == 'http_basic':
         return identity.basic, functools.partial(
             basic.BasicAuth, path=conf.http_basic_auth_user_file)
-    return identity.keystone, functools.partial(
-        auth_token.AuthProtocol, conf={'oslo_config_config': conf})
+    return identity.keystone, functools.partial(_keystone, conf=conf)
+
+
+def _keystone(application: wsgi.Application,
+              conf: cfg.ConfigOpts) -> wsgi.Application:
+    """Have keystone's middleware confirm the callers of an application.
+
+    :raises oslo_config.cfg.RequiredOptError: it would not know where to send
+        a caller without a token, and fail at each such request.
+    """
+    authenticated = auth_token.AuthProtocol(
+        application, conf={'oslo_config_config': conf})
+    options = conf.keystone_authtoken
+    if not (options.www_authenticate_uri or options.auth_type):
+        raise cfg.RequiredOptError('www_authenticate_uri',
+                                   cfg.OptGroup('keystone_authtoken'))
+    return authenticated

@@ -21,8 +21,10 @@ import uuid
 import bcrypt
 import fixtures
 from keystonemiddleware import fixture as ksm_fixture
+from oslo_config import cfg
 import testtools
 
+from ironic_reservations.api import identity
 from ironic_reservations.api import standalone
 from ironic_reservations.api import wsgi
 from tests.api import world
@@ -157,6 +159,14 @@ class TestKeystone(testtools.TestCase):
         self.assertEqual(401, answer.status)
         self.assertIn('WWW-Authenticate', answer.headers)
         self.assertIn('OpenStack-API-Maximum-Version', answer.headers)
+
+    def test_keystone_that_is_nowhere(self) -> None:
+        """Is told at the start, not by a 500 to who has no token."""
+        nowhere = world.World(identity.keystone, 'keystone')
+        served = self.useFixture(nowhere)
+        served.conf.set_override('auth_strategy', 'keystone')
+        self.assertRaises(cfg.RequiredOptError, standalone.with_engine,
+                          served.conf, served.engine)
 
     def test_no_token_but_forged_headers(self) -> None:
         """Nobody gets in by saying so."""
