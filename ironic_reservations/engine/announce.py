@@ -48,8 +48,9 @@ class Announcer:
         transport = oslo_messaging.get_notification_transport(conf)
         self._notifier: Any = None
         if conf.oslo_messaging_notifications.driver:
-            self._notifier = oslo_messaging.Notifier(transport,
-                                                     'ironic-reservations')
+            # NOTE: a request must not wait for a bus that is down.
+            self._notifier = oslo_messaging.Notifier(
+                transport, 'ironic-reservations', retry=0)
 
     def tell(self, event: str, reservation: facts.Reservation,
              reason: str | None = None) -> None:
