@@ -29,13 +29,15 @@ class Limits:
     :ivar swap: bookings looked at for exchanges between two nodes.
     :ivar search: placements tried by the exact search.
     :ivar offers: starts tried for each counter-offer.
+    :ivar doubts: starts without a proof that are passed over for it.
     """
 
     proof: int = 200_000
-    chain: int = 60_000
+    chain: int = 20_000
     swap: int = 200_000
     search: int = 50_000
-    offers: int = 64
+    offers: int = 32
+    doubts: int = 3
 
 
 class Exhausted(Exception):

@@ -66,6 +66,7 @@ class _Served:
     def __init__(self, demand: bookings.Demand) -> None:
         self.demand = demand
         self.count = 0
+        self._chains = True
 
     def serve(self, draft: timeline.Draft, wanted: int,
               limits: budget.Limits) -> plans.Refusal | None:
@@ -78,7 +79,7 @@ class _Served:
             self.count += len(free)
         while self.count < wanted:
             booking = demand.booking(self.count, -1)
-            cause, lacking = _repair(draft, booking, limits)
+            cause, lacking = self._repair(draft, booking, limits)
             if cause is not None:
                 return plans.Refusal(
                     cause, demand, wanted - self.count,
@@ -88,23 +89,27 @@ class _Served:
         return None
 
 
-def _repair(draft: timeline.Draft, booking: bookings.Booking,
-            limits: budget.Limits
-            ) -> tuple[plans.Cause | None, shortage.Shortage | None]:
-    lacking = shortage.find(draft, booking, budget.Budget(limits.proof))
-    if lacking is not None:
-        return plans.Cause.SHORTAGE, lacking
-    if chains.chain(draft, booking, budget.Budget(limits.chain)):
-        return None, None
-    if swaps.swap(draft, booking, budget.Budget(limits.swap)):
-        return None, None
-    match search.search(draft, booking, budget.Budget(limits.search)):
-        case search.Outcome.FOUND:
+    def _repair(self, draft: timeline.Draft, booking: bookings.Booking,
+                limits: budget.Limits
+                ) -> tuple[plans.Cause | None, shortage.Shortage | None]:
+        lacking = shortage.find(draft, booking, budget.Budget(limits.proof))
+        if lacking is not None:
+            return plans.Cause.SHORTAGE, lacking
+        # NOTE: where one node was not found by a chain, the next one of the
+        # same demand hardly will be; what is admitted does not depend on it.
+        self._chains = self._chains and chains.chain(
+            draft, booking, budget.Budget(limits.chain))
+        if self._chains:
             return None, None
-        case search.Outcome.NONE:
-            return plans.Cause.NO_ASSIGNMENT, None
-        case search.Outcome.UNKNOWN:
-            return plans.Cause.SEARCH_LIMIT, None
+        if swaps.swap(draft, booking, budget.Budget(limits.swap)):
+            return None, None
+        match search.search(draft, booking, budget.Budget(limits.search)):
+            case search.Outcome.FOUND:
+                return None, None
+            case search.Outcome.NONE:
+                return plans.Cause.NO_ASSIGNMENT, None
+            case search.Outcome.UNKNOWN:
+                return plans.Cause.SEARCH_LIMIT, None
 
 
 def _blockers(draft: timeline.Draft, demand: bookings.Demand,

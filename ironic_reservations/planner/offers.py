@@ -1,0 +1,251 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Counter-offers: what could be had instead of what was refused.
+
+Each was planned before it is made, so that it is accepted when it is asked
+for unchanged while the timeline is the same.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import enum
+import itertools
+
+from ironic_reservations.planner import availability
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import timeline
+
+
+class Kind(enum.StrEnum):
+    """In what a counter-offer differs from the demands."""
+
+    LATER = 'later'
+    EARLIER = 'earlier'
+    SHORTER = 'shorter'
+    FEWER = 'fewer'
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """Demands that would be accepted.
+
+    :ivar nearest: whether everything nearer to what was asked was proved
+        impossible, and not only not found.
+    """
+
+    kind: Kind
+    demands: tuple[bookings.Demand, ...]
+    nearest: bool = True
+
+
+def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
+           earliest: int, latest: int,
+           limits: budget.Limits = planning.LIMITS,
+           kinds: Iterable[Kind] = Kind) -> tuple[Offer, ...]:
+    """Find what could be had instead, at most one offer of each kind.
+
+    :param earliest: before this nothing can start.
+    :param latest: after this nothing can end.
+    """
+    makers = {Kind.LATER: _later, Kind.EARLIER: _earlier,
+              Kind.SHORTER: _shorter, Kind.FEWER: _fewer}
+    made = []
+    for kind in kinds:
+        offer = makers[kind](now, tuple(demands), earliest, latest, limits)
+        if offer is not None:
+            made.append(offer)
+    return tuple(made)
+
+
+def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
+            latest: int, limits: budget.Limits = planning.LIMITS
+            ) -> Offer | None:
+    """Find the earliest start, from the one given on, that is accepted.
+
+    All demands are moved by the same time.
+
+    :param latest: after this nothing can end.
+    """
+    shifts = itertools.chain([0], _shifts_later(now, demands, latest))
+    return _first(now, Kind.LATER, tuple(demands), shifts, limits)
+
+
+def _later(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+           earliest: int, latest: int,
+           limits: budget.Limits) -> Offer | None:
+    return _first(now, Kind.LATER, demands,
+                  _shifts_later(now, demands, latest), limits)
+
+
+def _earlier(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+             earliest: int, latest: int,
+             limits: budget.Limits) -> Offer | None:
+    return _first(now, Kind.EARLIER, demands,
+                  _shifts_earlier(now, demands, earliest), limits)
+
+
+def _first(now: timeline.Timeline, kind: Kind,
+           demands: tuple[bookings.Demand, ...], shifts: Iterable[int],
+           limits: budget.Limits) -> Offer | None:
+    """Give the first of some shifts that is accepted."""
+    profiles = [(demand, _Profile(now, demand.eligible))
+                for demand in demands]
+    tries, doubts = limits.offers, 0
+    for shift in shifts:
+        moved = tuple(_shift(demand, shift) for demand in demands)
+        # NOTE: looking this up is much cheaper than planning, and nothing
+        # that can be had is lost.
+        if not all(profile.enough(demand.start, demand.until, demand.least)
+                   for demand, (_, profile) in zip(moved, profiles,
+                                                   strict=True)):
+            continue
+        if not tries or doubts > limits.doubts:
+            return None
+        tries -= 1
+        answer = planning.plan(now, moved, limits)
+        if isinstance(answer, plans.Plan):
+            return Offer(kind, moved, not doubts)
+        doubts += not answer.cause.proved
+    return None
+
+
+def _shift(demand: bookings.Demand, shift: int) -> bookings.Demand:
+    return dataclasses.replace(demand, start=demand.start + shift,
+                               end=demand.end + shift)
+
+
+def _shifts_later(now: timeline.Timeline, demands: Sequence[bookings.Demand],
+                  latest: int) -> Iterator[int]:
+    """Give the shifts at which room can appear, the smallest first.
+
+    A window that moves to the right leaves a booking's way only where its
+    start comes to where the booking lets go.
+    """
+    most = latest - max(demand.end for demand in demands)
+    shifts: set[int] = set()
+    for demand in demands:
+        start = demand.start
+        for node in fleet.members(_everyone(now, demand.eligible)):
+            untils = now.untils[node]
+            first = bisect.bisect_right(untils, start)
+            shifts.update([until - start for until in untils[first:]])
+    return iter(sorted(shift for shift in shifts if shift <= most))
+
+
+def _shifts_earlier(now: timeline.Timeline,
+                    demands: Sequence[bookings.Demand],
+                    earliest: int) -> Iterator[int]:
+    most = min(demand.start for demand in demands) - earliest
+    shifts: set[int] = set()
+    for demand in demands:
+        until = demand.until
+        for node in fleet.members(_everyone(now, demand.eligible)):
+            starts = now.starts[node]
+            last = bisect.bisect_left(starts, until)
+            shifts.update([until - start for start in starts[:last]])
+    return iter([-shift for shift in sorted(shifts) if shift <= most])
+
+
+def _everyone(now: timeline.Timeline, eligible: int) -> int:
+    """Give all nodes on which a booking could matter to a demand."""
+    reached = pending = eligible
+    while pending:
+        more = 0
+        for node in fleet.members(pending):
+            for booking in now.rows[node]:
+                if booking.movable and booking.eligible & ~reached:
+                    more |= booking.eligible
+        pending = more & ~reached
+        reached |= pending
+    return reached
+
+
+class _Profile:
+    """Over time, how many nodes of a set nobody holds who must be there."""
+
+    def __init__(self, now: timeline.Timeline, nodes: int) -> None:
+        # Those that can leave the set do not count, and those on other
+        # nodes that would have to come here do not exist.
+        self.instants, self.free = availability.steps(
+            (booking for node in fleet.members(nodes)
+             for booking in now.rows[node]
+             if not booking.movable or not booking.eligible & ~nodes),
+            nodes.bit_count())
+
+    def enough(self, start: int, until: int, count: int) -> bool:
+        """Tell whether ``count`` nodes are never missing in a window."""
+        first = bisect.bisect_right(self.instants, start) - 1
+        last = bisect.bisect_left(self.instants, until)
+        return all(free >= count for free in self.free[first:last])
+
+
+def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+             earliest: int, latest: int,
+             limits: budget.Limits) -> Offer | None:
+    """End all demands at one earlier instant, the latest that there is."""
+    begin = max(demand.start for demand in demands)
+    end = max(demand.end for demand in demands)
+    # Room appears where a window's end comes to where a booking starts.
+    ends: set[int] = set()
+    for demand in demands:
+        for node in fleet.members(_everyone(now, demand.eligible)):
+            starts = now.starts[node]
+            first = bisect.bisect_right(starts, begin + demand.margin)
+            last = bisect.bisect_left(starts, end + demand.margin)
+            ends.update([start - demand.margin
+                         for start in starts[first:last]])
+    ordered = sorted(ends)
+    best: tuple[bookings.Demand, ...] | None = None
+    nearest = True
+    low, high = 0, len(ordered)
+    # NOTE: what can be had until one end can be had until any earlier one.
+    while low < high:
+        middle = (low + high) // 2
+        cut = tuple(dataclasses.replace(
+            demand, end=min(demand.end, ordered[middle]))
+            for demand in demands)
+        answer = planning.plan(now, cut, limits)
+        if isinstance(answer, plans.Plan):
+            best, low = cut, middle + 1
+        else:
+            nearest, high = nearest and answer.cause.proved, middle
+    return Offer(Kind.SHORTER, best, nearest) if best is not None else None
+
+
+def _fewer(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+           earliest: int, latest: int,
+           limits: budget.Limits) -> Offer | None:
+    """Ask for as many nodes as there are, but at least one of each."""
+    modest = tuple(dataclasses.replace(
+        demand, least=min(1, demand.least),
+        most=max(1, demand.least)) for demand in demands)
+    answer = planning.plan(now, modest, limits)
+    if isinstance(answer, plans.Refusal):
+        return None
+    # NOTE: a search that is cut short may end otherwise for other numbers;
+    # so what is offered is planned as it would be asked for.
+    offered = tuple(dataclasses.replace(
+        demand, least=len(granted), most=max(1, len(granted)))
+        for demand, granted in zip(modest, answer.granted, strict=True))
+    if isinstance(planning.plan(now, offered, limits), plans.Refusal):
+        return None
+    return Offer(Kind.FEWER, offered, answer.most)
