@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The checker: a sound plan passes, and no spoilt one does."""
+
+import dataclasses
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import checker
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from tests.unit.planner import oracle
+
+THERE = (bookings.Booking('moves', 0, 5, 0, 0b111),
+         bookings.Booking('stays', 0, 5, 1, 0b111, movable=False))
+DEMANDS = (bookings.Demand('demand', 2, 4, 1, 1, 0b101),)
+SOUND = (*THERE, bookings.Booking('demand/0', 2, 4, 2, 0b101))
+
+
+def _changed(number, **changes):
+    plan = list(SOUND)
+    plan[number] = dataclasses.replace(plan[number], **changes)
+    return plan
+
+
+class TestChecker(testtools.TestCase):
+
+    def test_sound_plan_passes(self):
+        self.assertEqual([], checker.faults(THERE, DEMANDS, SOUND, 3))
+
+    def test_each_way_to_spoil_it_is_seen(self):
+        for what, plan in {
+                'overlap': _changed(2, node=0),
+                'fixed one moved': [
+                    THERE[0], dataclasses.replace(THERE[1], node=2),
+                    dataclasses.replace(SOUND[2], node=0)],
+                'not eligible': [
+                    dataclasses.replace(THERE[0], node=2), THERE[1],
+                    dataclasses.replace(SOUND[2], node=1)],
+                'no such node': _changed(0, node=3),
+                'booking lost': SOUND[1:],
+                'booking twice': [*SOUND, SOUND[0]],
+                'demand not served': SOUND[:2],
+                'demand served too well': [
+                    *SOUND, bookings.Booking('demand/1', 2, 4, 0, 0b101)],
+                'booking of nobody': [
+                    *SOUND, bookings.Booking('x/0', 8, 9, 0, 0b101)],
+                'window shortened': _changed(0, end=4),
+                'margin lost': _changed(0, margin=-1),
+                'made fixed': _changed(0, movable=False),
+                'other window than demanded': _changed(2, end=3)}.items():
+            self.assertNotEqual(
+                [], checker.faults(THERE, DEMANDS, plan, 3), what)
+
+    def test_margin_counts(self):
+        plan = (bookings.Booking('1', 0, 4, 0, 1, margin=2),
+                bookings.Booking('2', 5, 6, 0, 1))
+        self.assertNotEqual([], checker.faults(plan, (), plan, 1))
+
+    @hypothesis.settings(max_examples=150, deadline=None)
+    @hypothesis.given(oracle.cases(), st.data())
+    def test_moving_one_booking_of_a_plan_is_seen_if_it_breaks_it(
+            self, case, data):
+        answer = planning.plan(case.timeline, case.demands)
+        hypothesis.assume(isinstance(answer, plans.Plan))
+        plan = list(answer.timeline.promised())
+        number = data.draw(st.integers(0, len(plan) - 1))
+        victim = plan[number]
+        node = data.draw(st.integers(0, case.nodes - 1))
+        plan[number] = dataclasses.replace(victim, node=node)
+        origin = {booking.id: booking.node for booking in case.there}
+        breaks = (not victim.eligible >> node & 1
+                  and origin.get(victim.id) != node) or (
+            not victim.movable and node != victim.node) or any(
+            other.node == node and other.start < victim.until
+            and victim.start < other.until
+            for other in plan if other.id != victim.id)
+        self.assertEqual(breaks, bool(checker.faults(
+            case.there, case.demands, plan, case.nodes)))

@@ -1,0 +1,211 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Admission: never a false no, never two owners, whatever the order."""
+
+import dataclasses
+import itertools
+
+import hypothesis
+import testtools
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import checker
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import timeline
+from tests.unit.planner import oracle
+
+AB = 0b11
+A, B = 0b01, 0b10
+
+
+def _booking(name, start, end, node, eligible=AB, **more):
+    return bookings.Booking(name, start, end, node, eligible, **more)
+
+
+def _demand(start, end, least=1, most=None, eligible=AB, **more):
+    return bookings.Demand('demand', start, end, least, most or least,
+                           eligible, **more)
+
+
+def _plan(nodes, there, *demands, **more):
+    return planning.plan(timeline.Timeline.of(nodes, there), demands, **more)
+
+
+def _granted(answer):
+    return (None if isinstance(answer, plans.Refusal)
+            else [len(granted) for granted in answer.granted])
+
+
+def _renumbered(case, order):
+    def mask(nodes):
+        return fleet.mask(order[node] for node in fleet.members(nodes))
+    return oracle.Case(
+        case.nodes,
+        tuple(dataclasses.replace(booking, node=order[booking.node],
+                                  eligible=mask(booking.eligible))
+              for booking in reversed(case.there)),
+        tuple(dataclasses.replace(demand, eligible=mask(demand.eligible))
+              for demand in case.demands))
+
+
+class TestAgainstTheOracle(testtools.TestCase):
+
+    @hypothesis.settings(max_examples=500, deadline=None)
+    @hypothesis.given(oracle.cases())
+    def test_admission_is_what_can_be_assigned(self, case):
+        answer = planning.plan(case.timeline, case.demands)
+        self.assertEqual(oracle.best(case), _granted(answer))
+        if isinstance(answer, plans.Refusal):
+            self.assertTrue(answer.cause.proved)
+        else:
+            self.assertTrue(answer.most)
+            self.assertEqual([], checker.faults(
+                case.there, case.demands, answer.timeline.promised(),
+                case.nodes))
+
+    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
+    def test_alike_nodes_are_refused_only_where_all_are_taken(self, case):
+        wanted = dataclasses.replace(case.demands[0],
+                                     most=case.demands[0].least)
+        answer = planning.plan(case.timeline, [wanted])
+        peak = oracle.depth(case, wanted.start, wanted.until)
+        self.assertEqual(peak + wanted.least <= case.nodes,
+                         isinstance(answer, plans.Plan))
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
+    def test_alike_nodes_need_no_search(self, case):
+        answer = planning.plan(case.timeline, case.demands,
+                               budget.Limits(search=0))
+        self.assertEqual(oracle.best(case), _granted(answer))
+
+    @hypothesis.settings(max_examples=60, deadline=None)
+    @hypothesis.given(oracle.cases())
+    def test_order_of_nodes_does_not_matter(self, case):
+        granted = _granted(planning.plan(case.timeline, case.demands))
+        for order in itertools.permutations(range(case.nodes)):
+            other = _renumbered(case, order)
+            self.assertEqual(granted, _granted(planning.plan(
+                other.timeline, other.demands)))
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(oracle.cases())
+    def test_moves_and_grants_are_all_that_differs(self, case):
+        answer = planning.plan(case.timeline, case.demands)
+        hypothesis.assume(isinstance(answer, plans.Plan))
+        where = {booking.id: booking.node for booking in case.there}
+        for move in answer.moves:
+            self.assertNotEqual(where[move.booking.id], move.node)
+            self.assertTrue(move.booking.movable)
+            where[move.booking.id] = move.node
+        where.update({booking.id: booking.node for row in answer.granted
+                      for booking in row})
+        self.assertEqual(where, {booking.id: booking.node for booking
+                                 in answer.timeline.promised()})
+
+
+class TestNamedCases(testtools.TestCase):
+
+    def test_hosts_pinned_at_creation_do_not_refuse_the_third_lease(self):
+        there = (_booking('L1', 0, 2, 0), _booking('L2', 4, 6, 1))
+        answer = _plan(2, there, _demand(1, 5))
+        self.assertEqual([1], _granted(answer))
+        self.assertEqual(1, len(answer.moves))
+
+    def test_started_lease_stays_and_the_other_moves(self):
+        there = (_booking('L1', 0, 2, 0, movable=False),
+                 _booking('L2', 4, 6, 1))
+        answer = _plan(2, there, _demand(1, 5))
+        self.assertEqual(['L2'], [move.booking.id for move in answer.moves])
+
+    def test_matching_at_each_instant_is_not_an_assignment(self):
+        there = (_booking('P', 0, 5, 0, A), _booking('Q', 5, 10, 1, B))
+        answer = _plan(2, there, _demand(0, 10))
+        self.assertEqual(plans.Cause.NO_ASSIGNMENT, answer.cause)
+        self.assertEqual(['P', 'Q'],
+                         [booking.id for booking in answer.blockers])
+
+    def test_nodes_never_used_and_used_before_are_all_granted(self):
+        there = [_booking(str(node), 0, 1, node, 0b11111, movable=False)
+                 for node in range(4)]
+        answer = _plan(5, there, _demand(2, 4, 1, 5, 0b11111))
+        self.assertEqual([5], _granted(answer))
+
+    def test_windows_back_to_back_share_a_node(self):
+        there = (_booking('before', 0, 5, 0, A), _booking('after', 8, 9, 0,
+                                                          A))
+        self.assertEqual([1], _granted(_plan(1, there,
+                                             _demand(5, 8, eligible=A))))
+
+    def test_peak_outside_the_window_does_not_count(self):
+        there = (_booking('1', 0, 5, 0), _booking('2', 0, 5, 1))
+        self.assertEqual([2], _granted(_plan(2, there, _demand(5, 9, 2))))
+
+    def test_margin_keeps_windows_apart_on_both_sides(self):
+        there = (_booking('there', 5, 8, 0, A, margin=2),)
+        for start, end, margin, fits in (
+                (10, 11, 0, True), (9, 11, 0, False),
+                (3, 4, 1, True), (3, 4, 2, False), (3, 5, 0, True)):
+            self.assertEqual([1] if fits else None, _granted(_plan(
+                1, there, _demand(start, end, eligible=A, margin=margin))))
+
+    def test_demands_of_one_lease_are_all_served_or_none(self):
+        one = _demand(0, 5, eligible=A)
+        two = bookings.Demand('other', 0, 5, 2, 2, AB)
+        answer = _plan(2, (), one, two)
+        self.assertEqual(two, answer.demand)
+        self.assertEqual(1, answer.short)
+
+    def test_started_bookings_that_are_extended_push_others_aside(self):
+        there = (_booking('next', 5, 9, 0),)
+        answer = _plan(2, there, _demand(0, 6, eligible=A))
+        self.assertEqual([('next', 1)], [(move.booking.id, move.node)
+                                         for move in answer.moves])
+
+    def test_preferred_nodes_are_taken_first(self):
+        answer = _plan(2, (), _demand(0, 5, preferred=B))
+        self.assertEqual(1, answer.granted[0][0].node)
+
+    def test_shortage_names_the_instant_and_who_is_there(self):
+        there = (_booking('1', 0, 5, 0), _booking('2', 3, 8, 1))
+        answer = _plan(2, there, _demand(1, 9))
+        self.assertEqual((plans.Cause.SHORTAGE, 3),
+                         (answer.cause, answer.at))
+        self.assertEqual(['1', '2'],
+                         [booking.id for booking in answer.blockers])
+
+    def test_no_eligible_node_is_a_shortage(self):
+        self.assertEqual(plans.Cause.SHORTAGE,
+                         _plan(2, (), _demand(0, 1, eligible=0)).cause)
+
+    def test_search_that_ends_early_does_not_claim_a_proof(self):
+        there = (_booking('P', 0, 5, 0, A), _booking('Q', 5, 10, 1, B))
+        answer = _plan(2, there, _demand(0, 10),
+                       limits=budget.Limits(search=0))
+        self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
+        self.assertFalse(answer.cause.proved)
+
+
+class TestDemands(testtools.TestCase):
+
+    def test_senseless_demands_are_refused(self):
+        for wrong in ((5, 5, 1, 1), (5, 4, 1, 1), (0, 1, 2, 1),
+                      (0, 1, 0, 0), (0, 1, -1, 1)):
+            self.assertRaises(ValueError, bookings.Demand, 'demand', *wrong,
+                              AB)
+        self.assertRaises(ValueError, bookings.Demand, 'demand', 0, 1, 1, 1,
+                          AB, -1)
