@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``python -m benchmarks [claims] [pages] [overhead]``: all by default."""
+"""``python -m benchmarks [claims] [pages] ...``: all of them by default."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ import argparse
 from benchmarks import claims
 from benchmarks import overhead
 from benchmarks import pages
+from benchmarks import planning
 
-_ALL = ('claims', 'pages', 'overhead')
+_ALL = ('claims', 'pages', 'overhead', 'planning')
 
 
 def main() -> None:
@@ -42,6 +43,8 @@ def main() -> None:
         pages.run(given.server, given.reservations)
     if 'overhead' in what:
         overhead.run()
+    if 'planning' in what:
+        planning.run()
 
 
 if __name__ == '__main__':
