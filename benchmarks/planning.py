@@ -76,12 +76,18 @@ def _size(nodes: int, there: int, classes: int, demands: int) -> None:
         answer = planning.plan(full, [demand])
         spent = time.perf_counter() - start
         by_end.setdefault(_ending(answer), []).append(spent)
-        if isinstance(answer, plans.Refusal) and len(
-                by_end.setdefault('the four counter-offers', [])) < 5:
-            start = time.perf_counter()
-            offers.offers(full, [demand], _NOW, _END)
-            by_end['the four counter-offers'].append(
-                time.perf_counter() - start)
+    # One hour at which every node of the class is taken.
+    taken = planning.plan(full, [bookings.Demand(
+        'all', 35 * 24 * _HOUR, (35 * 24 + 1) * _HOUR, 1, nodes, pools[0])])
+    assert isinstance(taken, plans.Plan)
+    rejected = [bookings.Demand(str(number), (34 * 24 - number) * _HOUR,
+                                (36 * 24 + number) * _HOUR, 1, 1, pools[0])
+                for number in range(20)]
+    by_end['one node, refused'] = _times(lambda number: planning.plan(
+        taken.timeline, [rejected[number]]), 20)
+    by_end['its four counter-offers'] = _times(lambda number: (
+        offers.offers(taken.timeline, [rejected[number]], _NOW, _END)),
+        5)
     rows.extend(table.Row(f'crowded: {ending}', seconds, sum(seconds))
                 for ending, seconds in sorted(by_end.items()))
     table.show(f'Planning: {nodes} nodes, {there} bookings, '
@@ -135,9 +141,14 @@ def _crowded(chance: random.Random, now: timeline.Timeline,
 
 
 def _timed(what: str, call: Callable[[int], Any], times: int) -> table.Row:
+    seconds = _times(call, times)
+    return table.Row(what, seconds, sum(seconds))
+
+
+def _times(call: Callable[[int], Any], times: int) -> list[float]:
     seconds = []
     for number in range(times):
         start = time.perf_counter()
         call(number)
         seconds.append(time.perf_counter() - start)
-    return table.Row(what, seconds, sum(seconds))
+    return seconds

@@ -32,6 +32,8 @@ from ironic_reservations.planner import swaps
 from ironic_reservations.planner import timeline
 
 LIMITS = budget.Limits()
+#: How many nodes are tried for a booking that others make room for.
+_HOMES = 8
 #: How many blockers a refusal names at most.
 _BLOCKERS = 100
 
@@ -92,6 +94,10 @@ class _Served:
     def _repair(self, draft: timeline.Draft, booking: bookings.Booking,
                 limits: budget.Limits
                 ) -> tuple[plans.Cause | None, shortage.Shortage | None]:
+        # NOTE: in this order because where all nodes are alike, and mostly
+        # where they are not, the first one finds a place if there is one.
+        if swaps.swap(draft, booking, 1, budget.Budget(limits.swap)):
+            return None, None
         lacking = shortage.find(draft, booking, budget.Budget(limits.proof))
         if lacking is not None:
             return plans.Cause.SHORTAGE, lacking
@@ -101,7 +107,7 @@ class _Served:
             draft, booking, budget.Budget(limits.chain))
         if self._chains:
             return None, None
-        if swaps.swap(draft, booking, budget.Budget(limits.swap)):
+        if swaps.swap(draft, booking, _HOMES, budget.Budget(limits.swap)):
             return None, None
         match search.search(draft, booking, budget.Budget(limits.search)):
             case search.Outcome.FOUND:

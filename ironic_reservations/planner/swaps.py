@@ -24,29 +24,30 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-import heapq
+import itertools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 
-#: How many nodes are tried for the new booking.
-_HOMES = 8
-#: How many exchanges are tried for each booking in the way.
-_PARTNERS = 16
+#: How many nodes that could take an obstacle are compared at a time.
+_COMPARED = 64
 
 _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
 
 
-def swap(draft: timeline.Draft, wanted: bookings.Booking,
+def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: int,
          steps: budget.Budget) -> bool:
     """Place a booking by exchanges; tell whether it could be done.
 
     The draft is changed only where it could.
+
+    :param homes: how many nodes are tried for the new booking; where all
+        nodes are alike, one will do.
     """
     try:
-        for home in _homes(draft, wanted, steps):
+        for home in _homes(draft, wanted, homes, steps):
             attempt = draft.copy()
             if _clear(attempt, wanted, home, steps):
                 attempt.put([dataclasses.replace(wanted, node=home)])
@@ -57,23 +58,27 @@ def swap(draft: timeline.Draft, wanted: bookings.Booking,
     return False
 
 
-def _homes(draft: timeline.Draft, wanted: bookings.Booking,
+def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
            steps: budget.Budget) -> list[int]:
-    """Give the nodes free at the start, those free the longest first."""
-    start = wanted.start
-    found = []
+    """Give nodes free at the start, those that are so the longest first."""
+    start, until = wanted.start, wanted.until
+    find = bisect.bisect_right
+    all_starts, all_untils = draft.starts, draft.untils
     members = fleet.members(wanted.eligible)
-    steps.spend(len(members))
+    steps.spend(1 + len(members) // 4)
+    found = []
     for node in members:
-        place = bisect.bisect_left(draft.starts[node], wanted.until)
-        first = bisect.bisect_right(draft.untils[node], start)
-        if first < place and draft.starts[node][first] < start:
+        starts = all_starts[node]
+        place = find(starts, start)
+        if place and all_untils[node][place - 1] > start:
             continue
-        if all(there.movable for there in draft.rows[node][first:place]):
-            found.append((-draft.starts[node][first] if first < place
-                          else -wanted.until, node))
+        found.append((-starts[place] if place < len(starts) else -until,
+                      node))
     found.sort()
-    return [node for _, node in found[:_HOMES]]
+    homes = (node for _, node in found
+             if all(there.movable
+                    for there in draft.between(node, start, until)))
+    return list(itertools.islice(homes, count))
 
 
 def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
@@ -100,10 +105,8 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
     """Choose who takes the obstacle: who leaves room for the longest."""
     at, until = obstacle.start, wanted.until
     find = bisect.bisect_right
-    members = fleet.members(obstacle.eligible)
-    steps.spend(1 + len(members) // 4)
-    found = []
-    for node in members:
+    found: list[tuple[int, int]] = []
+    for node in fleet.members(obstacle.eligible):
         starts = draft.starts[node]
         place = find(starts, at)
         if place and draft.untils[node][place - 1] > at or node == home:
@@ -112,9 +115,22 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
         # better.
         following = starts[place] if place < len(starts) else until
         found.append((-min(following, until), node))
+        if len(found) == _COMPARED:
+            best = _smallest(draft, home, obstacle, found, steps)
+            if best is not None:
+                return best
+            found.clear()
+    steps.spend(1 + obstacle.eligible.bit_count() // 4)
+    return _smallest(draft, home, obstacle, found, steps)
+
+
+def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
+              found: list[tuple[int, int]], steps: budget.Budget
+              ) -> tuple[int, _Component] | None:
+    """Give, of those that leave the most room, who has the least to move."""
     best: tuple[int, _Component] | None = None
     reach = size = 0
-    for negative, node in heapq.nsmallest(_PARTNERS, found):
+    for negative, node in sorted(found):
         if best is not None and negative > reach:
             break
         component = _component(draft, home, node, obstacle, steps)
@@ -132,6 +148,7 @@ def _component(draft: timeline.Draft, home: int, partner: int,
     """Give what changes places with ``obstacle``, or ``None`` if it cannot.
     """
     sides: _Component = ([obstacle], [])
+    steps.spend()
     nodes = (home, partner)
     # Both sides only grow to the right: the partner is free when the
     # obstacle starts.  So each is known up to one instant.
