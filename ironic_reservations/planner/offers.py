@@ -169,11 +169,14 @@ def _everyone(now: timeline.Timeline, eligible: int) -> int:
     """Give all nodes on which a booking could matter to a demand."""
     reached = pending = eligible
     while pending:
-        more = 0
+        more = last = 0
         for node in fleet.members(pending):
             for booking in now.rows[node]:
-                if booking.movable and booking.eligible & ~reached:
-                    more |= booking.eligible
+                # NOTE: by identity, since comparing sets of thousands takes
+                # its time and neighbours mostly share theirs.
+                if booking.eligible is not last and booking.movable:
+                    last = booking.eligible
+                    more |= last
         pending = more & ~reached
         reached |= pending
     return reached
@@ -183,19 +186,34 @@ class _Profile:
     """Over time, how many nodes of a set nobody holds who must be there."""
 
     def __init__(self, now: timeline.Timeline, nodes: int) -> None:
-        # Those that can leave the set do not count, and those on other
-        # nodes that would have to come here do not exist.
         self.instants, self.free = availability.steps(
-            (booking for node in fleet.members(nodes)
-             for booking in now.rows[node]
-             if not booking.movable or not booking.eligible & ~nodes),
-            nodes.bit_count())
+            _captives(now, nodes), nodes.bit_count())
 
     def enough(self, start: int, until: int, count: int) -> bool:
         """Tell whether ``count`` nodes are never missing in a window."""
+        return self.missing(start, until, count) is None
+
+    def missing(self, start: int, until: int, count: int) -> int | None:
+        """Give the first instant at which ``count`` nodes are missing."""
         first = bisect.bisect_right(self.instants, start) - 1
         last = bisect.bisect_left(self.instants, until)
-        return all(free >= count for free in self.free[first:last])
+        for place in range(first, last):
+            if self.free[place] < count:
+                return max(start, self.instants[place])
+        return None
+
+
+def _captives(now: timeline.Timeline, nodes: int
+              ) -> Iterator[bookings.Booking]:
+    """Give the bookings that are on nodes of a set and cannot leave it."""
+    last, leaves = nodes, False
+    for node in fleet.members(nodes):
+        for booking in now.rows[node]:
+            if booking.eligible is not last:
+                last = booking.eligible
+                leaves = bool(last & ~nodes)
+            if not leaves or not booking.movable:
+                yield booking
 
 
 def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
@@ -204,6 +222,12 @@ def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
     """End all demands at one earlier instant, the latest that there is."""
     begin = max(demand.start for demand in demands)
     end = max(demand.end for demand in demands)
+    # Nothing lasts beyond the first instant at which there are too few.
+    for demand in demands:
+        missing = _Profile(now, demand.eligible).missing(
+            demand.start, demand.until, demand.least)
+        if missing is not None:
+            end = min(end, missing - demand.margin + 1)
     # Room appears where a window's end comes to where a booking starts.
     ends: set[int] = set()
     for demand in demands:
@@ -216,10 +240,10 @@ def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
     ordered = sorted(ends)
     best: tuple[bookings.Demand, ...] | None = None
     nearest = True
-    low, high = 0, len(ordered)
-    # NOTE: what can be had until one end can be had until any earlier one.
+    # NOTE: what can be had until one end can be had until any earlier one;
+    # and mostly the latest can be had at once.
+    low, middle, high = 0, len(ordered) - 1, len(ordered)
     while low < high:
-        middle = (low + high) // 2
         cut = tuple(dataclasses.replace(
             demand, end=min(demand.end, ordered[middle]))
             for demand in demands)
@@ -228,6 +252,7 @@ def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
             best, low = cut, middle + 1
         else:
             nearest, high = nearest and answer.cause.proved, middle
+        middle = (low + high) // 2
     return Offer(Kind.SHORTER, best, nearest) if best is not None else None
 
 

@@ -27,6 +27,9 @@ from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 
+#: How often time is leapt over before it is gone through.
+_LEAPS = 5
+
 
 @dataclasses.dataclass(frozen=True)
 class Shortage:
@@ -47,9 +50,21 @@ def find(draft: timeline.Draft, wanted: bookings.Booking,
 
     :returns: ``None`` where every instant has one, or the steps ran out.
     """
+    at = wanted.start
     try:
-        for at in _full(draft, wanted, steps):
-            found = _closed(draft, wanted.eligible, at, steps)
+        for _ in range(_LEAPS):
+            then = _leap(draft, wanted, at, steps)
+            if then is None:
+                return None
+            if then == at:
+                # Nobody is free here; from here on, time is gone through.
+                found = _closed(draft, wanted.eligible, at, steps)
+                if found is not None:
+                    return found
+                break
+            at = then
+        for full in _full(draft, wanted, at, steps):
+            found = _closed(draft, wanted.eligible, full, steps)
             if found is not None:
                 return found
     except budget.Exhausted:
@@ -57,10 +72,38 @@ def find(draft: timeline.Draft, wanted: bookings.Booking,
     return None
 
 
-def _full(draft: timeline.Draft, wanted: bookings.Booking,
+def _leap(draft: timeline.Draft, wanted: bookings.Booking, at: int,
+          steps: budget.Budget) -> int | None:
+    """Go to where the node ends that is free the longest from ``at`` on.
+
+    Before that there is always this node.  Most often a few such leaps lead
+    to where nobody is free, or out of the window; then time need not be
+    gone through.
+
+    :returns: an instant before which no shortage is, ``None`` where there
+        is none in the window.
+    """
+    find = bisect.bisect_right
+    all_starts, all_untils = draft.starts, draft.untils
+    members = fleet.members(wanted.eligible)
+    steps.spend(1 + len(members) // 4)
+    furthest = at
+    for node in members:
+        starts = all_starts[node]
+        place = find(starts, at)
+        if place and all_untils[node][place - 1] > at:
+            continue
+        if place == len(starts):
+            return None
+        if starts[place] > furthest:
+            furthest = starts[place]
+    return furthest if furthest < wanted.until else None
+
+
+def _full(draft: timeline.Draft, wanted: bookings.Booking, start: int,
           steps: budget.Budget) -> list[int]:
     """Give the instants from which on every eligible node is taken."""
-    start, until = wanted.start, wanted.until
+    until = wanted.until
     members = fleet.members(wanted.eligible)
     begins: list[int] = []
     ends: list[int] = []
@@ -99,7 +142,9 @@ def _closed(draft: timeline.Draft, eligible: int, at: int,
     The assignment at one instant is a matching; it can take one more if,
     and only if, an alternating path leads to a node that is free.
     """
-    reached = eligible
+    # NOTE: a booking that may be on any node of the set is the rule; to see
+    # that by identity spares comparing sets of thousands.
+    reached, last = eligible, 0
     holders: list[bookings.Booking] = []
     pending = eligible
     while pending:
@@ -110,8 +155,9 @@ def _closed(draft: timeline.Draft, eligible: int, at: int,
             if there is None:
                 return None
             holders.append(there)
-            if there.movable:
-                more |= there.eligible
+            if there.movable and there.eligible is not last:
+                last = there.eligible
+                more |= last
         pending = more & ~reached
         reached |= pending
     return Shortage(at, reached, tuple(holders))
