@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 import dataclasses
 
@@ -74,37 +75,15 @@ def steps(there: Iterable[bookings.Booking],
     for booking in there:
         starts.append(booking.start)
         untils.append(booking.end + booking.margin)
-    starts.sort()
-    untils.sort()
+    # NOTE: people ask for round hours, so the instants are far fewer than
+    # the bookings; counting is quicker than sorting.
+    begin, finish = collections.Counter(starts), collections.Counter(untils)
     instants, counts = [_NEVER], [capacity]
     free = capacity
-    place = 0
-    total = len(starts)
-    for passed, until in enumerate(untils):
-        # What begins before or when this one lets go.
-        while place < total and starts[place] <= until:
-            begin = starts[place]
-            free = capacity - (place + 1) + passed
-            place += 1
-            if instants[-1] == begin:
-                counts[-1] = free
-            else:
-                _settle(instants, counts)
-                instants.append(begin)
-                counts.append(free)
-        free = capacity - place + passed + 1
-        if instants[-1] == until:
-            counts[-1] = free
-        else:
-            _settle(instants, counts)
-            instants.append(until)
+    for at in sorted(begin.keys() | finish.keys()):
+        change = finish.get(at, 0) - begin.get(at, 0)
+        if change:
+            free += change
+            instants.append(at)
             counts.append(free)
-    _settle(instants, counts)
     return instants, counts
-
-
-def _settle(instants: list[int], counts: list[int]) -> None:
-    """Drop the last instant where nothing has changed at it."""
-    if len(counts) > 1 and counts[-1] == counts[-2]:
-        instants.pop()
-        counts.pop()

@@ -68,9 +68,10 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     """
     makers = {Kind.LATER: _later, Kind.EARLIER: _earlier,
               Kind.SHORTER: _shorter, Kind.FEWER: _fewer}
+    ground = _Ground(now)
     made = []
     for kind in kinds:
-        offer = makers[kind](now, tuple(demands), earliest, latest, limits)
+        offer = makers[kind](ground, tuple(demands), earliest, latest, limits)
         if offer is not None:
             made.append(offer)
     return tuple(made)
@@ -85,43 +86,43 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
     :param latest: after this nothing can end.
     """
-    shifts = itertools.chain([0], _shifts_later(now, demands, latest))
-    return _first(now, Kind.LATER, tuple(demands), shifts, limits)
+    ground = _Ground(now)
+    shifts = itertools.chain([0], _shifts_later(ground, demands, latest))
+    return _first(ground, Kind.LATER, tuple(demands), shifts, limits)
 
 
-def _later(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+def _later(ground: _Ground, demands: tuple[bookings.Demand, ...],
            earliest: int, latest: int,
            limits: budget.Limits) -> Offer | None:
-    return _first(now, Kind.LATER, demands,
-                  _shifts_later(now, demands, latest), limits)
+    return _first(ground, Kind.LATER, demands,
+                  _shifts_later(ground, demands, latest), limits)
 
 
-def _earlier(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+def _earlier(ground: _Ground, demands: tuple[bookings.Demand, ...],
              earliest: int, latest: int,
              limits: budget.Limits) -> Offer | None:
-    return _first(now, Kind.EARLIER, demands,
-                  _shifts_earlier(now, demands, earliest), limits)
+    return _first(ground, Kind.EARLIER, demands,
+                  _shifts_earlier(ground, demands, earliest), limits)
 
 
-def _first(now: timeline.Timeline, kind: Kind,
+def _first(ground: _Ground, kind: Kind,
            demands: tuple[bookings.Demand, ...], shifts: Iterable[int],
            limits: budget.Limits) -> Offer | None:
     """Give the first of some shifts that is accepted."""
-    profiles = [(demand, _Profile(now, demand.eligible))
-                for demand in demands]
+    profiles = [ground.profile(demand.eligible) for demand in demands]
     tries, doubts = limits.offers, 0
     for shift in shifts:
         moved = tuple(_shift(demand, shift) for demand in demands)
         # NOTE: looking this up is much cheaper than planning, and nothing
         # that can be had is lost.
         if not all(profile.enough(demand.start, demand.until, demand.least)
-                   for demand, (_, profile) in zip(moved, profiles,
-                                                   strict=True)):
+                   for demand, profile in zip(moved, profiles,
+                                              strict=True)):
             continue
         if not tries or doubts > limits.doubts:
             return None
         tries -= 1
-        answer = planning.plan(now, moved, limits)
+        answer = planning.plan(ground.now, moved, limits)
         if isinstance(answer, plans.Plan):
             return Offer(kind, moved, not doubts)
         doubts += not answer.cause.proved
@@ -133,7 +134,7 @@ def _shift(demand: bookings.Demand, shift: int) -> bookings.Demand:
                                end=demand.end + shift)
 
 
-def _shifts_later(now: timeline.Timeline, demands: Sequence[bookings.Demand],
+def _shifts_later(ground: _Ground, demands: Sequence[bookings.Demand],
                   latest: int) -> Iterator[int]:
     """Give the shifts at which room can appear, the smallest first.
 
@@ -144,22 +145,22 @@ def _shifts_later(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     shifts: set[int] = set()
     for demand in demands:
         start = demand.start
-        for node in fleet.members(_everyone(now, demand.eligible)):
-            untils = now.untils[node]
+        for node in ground.everyone(demand.eligible):
+            untils = ground.now.untils[node]
             first = bisect.bisect_right(untils, start)
             shifts.update([until - start for until in untils[first:]])
     return iter(sorted(shift for shift in shifts if shift <= most))
 
 
-def _shifts_earlier(now: timeline.Timeline,
+def _shifts_earlier(ground: _Ground,
                     demands: Sequence[bookings.Demand],
                     earliest: int) -> Iterator[int]:
     most = min(demand.start for demand in demands) - earliest
     shifts: set[int] = set()
     for demand in demands:
         until = demand.until
-        for node in fleet.members(_everyone(now, demand.eligible)):
-            starts = now.starts[node]
+        for node in ground.everyone(demand.eligible):
+            starts = ground.now.starts[node]
             last = bisect.bisect_left(starts, until)
             shifts.update([until - start for start in starts[:last]])
     return iter([-shift for shift in sorted(shifts) if shift <= most])
@@ -180,6 +181,28 @@ def _everyone(now: timeline.Timeline, eligible: int) -> int:
         pending = more & ~reached
         reached |= pending
     return reached
+
+
+class _Ground:
+    """A timeline, and what has been found out about it."""
+
+    def __init__(self, now: timeline.Timeline) -> None:
+        self.now = now
+        self._profiles: dict[int, _Profile] = {}
+        self._everyone: dict[int, tuple[int, ...]] = {}
+
+    def profile(self, nodes: int) -> _Profile:
+        """Give how many nodes of a set nobody holds for good, over time."""
+        if nodes not in self._profiles:
+            self._profiles[nodes] = _Profile(self.now, nodes)
+        return self._profiles[nodes]
+
+    def everyone(self, eligible: int) -> tuple[int, ...]:
+        """Give all nodes on which a booking could matter to a demand."""
+        if eligible not in self._everyone:
+            self._everyone[eligible] = fleet.members(
+                _everyone(self.now, eligible))
+        return self._everyone[eligible]
 
 
 class _Profile:
@@ -216,7 +239,7 @@ def _captives(now: timeline.Timeline, nodes: int
                 yield booking
 
 
-def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+def _shorter(ground: _Ground, demands: tuple[bookings.Demand, ...],
              earliest: int, latest: int,
              limits: budget.Limits) -> Offer | None:
     """End all demands at one earlier instant, the latest that there is."""
@@ -224,15 +247,15 @@ def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
     end = max(demand.end for demand in demands)
     # Nothing lasts beyond the first instant at which there are too few.
     for demand in demands:
-        missing = _Profile(now, demand.eligible).missing(
+        missing = ground.profile(demand.eligible).missing(
             demand.start, demand.until, demand.least)
         if missing is not None:
             end = min(end, missing - demand.margin + 1)
     # Room appears where a window's end comes to where a booking starts.
     ends: set[int] = set()
     for demand in demands:
-        for node in fleet.members(_everyone(now, demand.eligible)):
-            starts = now.starts[node]
+        for node in ground.everyone(demand.eligible):
+            starts = ground.now.starts[node]
             first = bisect.bisect_right(starts, begin + demand.margin)
             last = bisect.bisect_left(starts, end + demand.margin)
             ends.update([start - demand.margin
@@ -247,7 +270,7 @@ def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
         cut = tuple(dataclasses.replace(
             demand, end=min(demand.end, ordered[middle]))
             for demand in demands)
-        answer = planning.plan(now, cut, limits)
+        answer = planning.plan(ground.now, cut, limits)
         if isinstance(answer, plans.Plan):
             best, low = cut, middle + 1
         else:
@@ -256,14 +279,14 @@ def _shorter(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
     return Offer(Kind.SHORTER, best, nearest) if best is not None else None
 
 
-def _fewer(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
+def _fewer(ground: _Ground, demands: tuple[bookings.Demand, ...],
            earliest: int, latest: int,
            limits: budget.Limits) -> Offer | None:
     """Ask for as many nodes as there are, but at least one of each."""
     modest = tuple(dataclasses.replace(
         demand, least=min(1, demand.least),
         most=max(1, demand.least)) for demand in demands)
-    answer = planning.plan(now, modest, limits)
+    answer = planning.plan(ground.now, modest, limits)
     if isinstance(answer, plans.Refusal):
         return None
     # NOTE: a search that is cut short may end otherwise for other numbers;
@@ -271,6 +294,6 @@ def _fewer(now: timeline.Timeline, demands: tuple[bookings.Demand, ...],
     offered = tuple(dataclasses.replace(
         demand, least=len(granted), most=max(1, len(granted)))
         for demand, granted in zip(modest, answer.granted, strict=True))
-    if isinstance(planning.plan(now, offered, limits), plans.Refusal):
+    if isinstance(planning.plan(ground.now, offered, limits), plans.Refusal):
         return None
     return Offer(Kind.FEWER, offered, answer.most)

@@ -19,6 +19,8 @@ whether: what is refused as proved is refused in every order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import heapq
+import operator
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
@@ -129,9 +131,9 @@ def _blockers(draft: timeline.Draft, demand: bookings.Demand,
                  for booking in draft.between(node, demand.start,
                                               demand.until)]
     own = {f'{demand.id}/{count}' for count in range(demand.most)}
-    there = [booking for booking in there if booking.id not in own]
-    there.sort(key=lambda booking: (booking.start, booking.end, booking.id))
-    return tuple(there[:_BLOCKERS])
+    return tuple(heapq.nsmallest(
+        _BLOCKERS, (booking for booking in there if booking.id not in own),
+        key=operator.attrgetter('start', 'end', 'id')))
 
 
 def _compare(now: timeline.Timeline, draft: timeline.Draft,
