@@ -259,9 +259,6 @@ class World(fixtures.Fixture):
         ask.setdefault('instance_uuid', new_uuid())
         sees = ask.pop('sees', ALL_NODES)
         observer = ask.pop('observer', None)
-        if 'ttl' in ask:
-            ask['expires_at'] = self.clock() + datetime.timedelta(
-                seconds=ask.pop('ttl'))
         return reserve.reserve(
             self.engine, pick.Ask(node_uuids=node_uuids or None, **ask), sees,
             observer)

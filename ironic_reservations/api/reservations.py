@@ -89,13 +89,13 @@ class Reservations(root.Resource):
             raise errors.InvalidValue(
                 f'node_uuid: {len(node_uuids)} nodes are listed; at most '
                 f'{most} are taken.')
+        expires_at = types.given(wanted.expires_at)
+        ttl = types.given(wanted.ttl)
+        terms.expiry(self._engine.conf, self._engine.clock(), expires_at, ttl)
         return pick.Ask(
             instance_uuid=wanted.instance_uuid, node_uuids=node_uuids,
             resource_class=resource_class, traits=traits,
-            uuid=types.given(wanted.uuid),
-            expires_at=terms.expiry(
-                self._engine.conf, self._engine.clock(),
-                types.given(wanted.expires_at), types.given(wanted.ttl)),
+            uuid=types.given(wanted.uuid), expires_at=expires_at, ttl=ttl,
             project_id=call.context.project_id,
             user_id=call.context.user_id)
 

@@ -85,9 +85,8 @@ def read_free_nodes(connection: sa.Connection, resource_class: str | None,
                     limit: int) -> dict[str, facts.Node]:
     """Read some of the nodes that look free, in the order of their uuids.
 
-    :param start_at: a uuid to begin at; callers that begin at different
-        places do not race for the same node.  Where there is none from here
-        on, those before it are read.
+    :param start_at: a uuid to begin at, wrapping round: callers that begin
+        at different places do not race for the same node.
     """
     r, p = tables.reservations.c, tables.passages.c
     # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
@@ -100,11 +99,13 @@ def read_free_nodes(connection: sa.Connection, resource_class: str | None,
         ~sa.exists().where(r.node_uuid == _n.uuid, is_live(now)),
         ~sa.exists().where(p.node_uuid == _n.uuid, p.expires_at > now),
     ).order_by(_n.uuid).limit(limit)
-    # NOTE: two queries that walk the index and stop, not one that sorts all
-    # nodes to put those in front behind.
-    rows = connection.execute(free.where(_n.uuid >= start_at)).all()
-    if not rows:
-        rows = connection.execute(free.where(_n.uuid < start_at)).all()
+    # NOTE: two walks along the index that stop, in one statement: to sort
+    # all nodes in order to put those in front behind costs more.
+    behind = free.where(_n.uuid >= start_at).subquery()
+    in_front = free.where(_n.uuid < start_at).subquery()
+    found = connection.execute(sa.union_all(
+        sa.select(behind), sa.select(in_front))).all()
+    rows = sorted(found, key=lambda row: (row[0] < start_at, row[0]))[:limit]
     asked = frozenset(traits)
     return {row[0]: _node(row, asked) for row in rows}
 

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import dataclasses
 import datetime
 import uuid as uuid_module
 
@@ -47,14 +46,11 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         list, or a count for each cause where no list was given.
     :raises UuidInUse: the uuid names a reservation for another instance.
     :raises InstanceReserved: another project reserved for that instance.
-    :raises Contention: others changed the nodes each time, or it took
-        longer than the reservation was to last.
+    :raises InvalidValue: the end that was asked for has passed meanwhile.
+    :raises Contention: others changed the nodes each time.
     :raises IronicUnavailable: the facts could not be confirmed.
     :raises DatabaseUnavailable: nothing could be read or written.
     """
-    if ask.expires_at is None:
-        ask = dataclasses.replace(
-            ask, expires_at=terms.expiry(engine.conf, engine.clock()))
     return retry.until_committed(
         lambda: _attempt(engine, ask, sees, observer))
 
@@ -67,11 +63,6 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     if existing is not None:
         return existing
     node, view = plan.choose(engine, ask, view, sees, observer)
-    assert ask.expires_at is not None
-    if ask.expires_at <= engine.clock():
-        raise errors.Contention(
-            'It took longer to confirm a node than the reservation was to '
-            'last. Nothing was reserved; try again, or ask for more time.')
     return _commit(engine, ask, node, view, now)
 
 
@@ -102,13 +93,29 @@ def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
     return by_instance
 
 
+def _end(engine: Engine, ask: pick.Ask,
+         made_at: datetime.datetime) -> datetime.datetime:
+    if ask.expires_at is None:
+        if ask.ttl is None:
+            return terms.expiry(engine.conf, made_at)
+        return made_at + datetime.timedelta(seconds=ask.ttl)
+    if ask.expires_at <= made_at:
+        raise errors.InvalidValue(
+            f'expires_at {ask.expires_at.isoformat()} has passed while a '
+            'node was being confirmed. Nothing was reserved; ask for more '
+            'time.')
+    return ask.expires_at
+
+
 def _commit(engine: Engine, ask: pick.Ask, node: facts.Node,
             view: plan.View, now: datetime.datetime) -> facts.Reservation:
-    assert ask.expires_at is not None
+    # NOTE: confirming takes its time, and a client that asks for a minute
+    # gets a minute.
+    made_at = engine.clock()
     reservation = facts.Reservation(
         uuid=ask.uuid or str(uuid_module.uuid4()), node_uuid=node.uuid,
-        instance_uuid=ask.instance_uuid, created_at=now, updated_at=None,
-        expires_at=ask.expires_at, project_id=ask.project_id,
+        instance_uuid=ask.instance_uuid, created_at=made_at, updated_at=None,
+        expires_at=_end(engine, ask, made_at), project_id=ask.project_id,
         user_id=ask.user_id)
     void = {row for row in view.related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid

@@ -31,7 +31,8 @@ class Ask:
     :ivar node_uuids: the nodes in the order of preference; ``None`` leaves
         the choice to the resource class and the traits.
     :ivar uuid: the reservation's uuid where the client chose it.
-    :ivar expires_at: when the promise ends; ``None``, the default.
+    :ivar expires_at: when the promise ends; or
+    :ivar ttl: how many seconds after it was made; with neither, the default.
     """
 
     instance_uuid: str
@@ -40,6 +41,7 @@ class Ask:
     traits: frozenset[str] = frozenset()
     uuid: str | None = None
     expires_at: datetime.datetime | None = None
+    ttl: float | None = None
     project_id: str | None = None
     user_id: str | None = None
 

@@ -90,7 +90,8 @@ class ImportsTest(testtools.TestCase):
                               f'{PROJECT}.planner.', '__future__.',
                               'bisect', 'collections', 'dataclasses',
                               'datetime', 'enum', 'functools', 'heapq',
-                              'itertools', 'math', 'typing.'))]
+                              'itertools', 'math', 'operator',
+                              'typing.'))]
         self.assertEqual([], wrong)
 
     def test_imports_name_the_whole_path(self):

@@ -18,7 +18,6 @@ so that it tells the truth up to the moment at which the process is killed.
 
 from __future__ import annotations
 
-import datetime
 import json
 import random
 import time
@@ -86,13 +85,11 @@ class Client:
 
     def _reserve(self, instance: str | None = None) -> None:
         uuid = world.new_uuid()
-        ends = self._engine.clock() + datetime.timedelta(
-            seconds=self._random.choice((0.2, 1, 600)))
         # NOTE: written before, so that a row whose maker was killed has one.
         self._note('asking', uuid)
         given = reserve.reserve(self._engine, pick.Ask(
             instance or world.new_uuid(), tuple(self._some()), uuid=uuid,
-            expires_at=ends), _SEES)
+            ttl=self._random.choice((0.2, 1, 600))), _SEES)
         self._note('given', given.uuid, node=given.node_uuid,
                    ends=given.expires_at.timestamp())
         self._held[given.uuid] = given.node_uuid

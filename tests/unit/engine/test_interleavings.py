@@ -16,6 +16,7 @@ The interleavings are made, not waited for: something happens while a request
 asks Ironic about a node, or between its plan and its commit.
 """
 
+import datetime
 import itertools
 
 from ironic_reservations import errors
@@ -179,14 +180,29 @@ class TestTwoReservations(world.TestCase):
 
 class TestSlowConfirmation(world.TestCase):
 
-    def test_nothing_is_promised_for_a_time_that_is_over(self):
-        """Not even with 201: who believes it deploys, and is refused."""
+    def setUp(self):
+        super().setUp()
         self.world = self.new_world()
-        (node,) = self.world.enrol()
+        (self.node,) = self.world.enrol()
         self.world.ironic.interrupt(
             'node', lambda: self.world.clock.advance(601))
-        self.assertRaises(errors.Contention, self.world.reserve, node)
+
+    def test_nothing_is_promised_for_a_time_that_is_over(self):
+        """Not even with 201: who believes it deploys, and is refused."""
+        self.assertRaises(
+            errors.InvalidValue, self.world.reserve, self.node,
+            expires_at=self.world.clock() + datetime.timedelta(seconds=600))
         self.assertEqual({}, self.world.reservations())
+
+    def test_time_to_live_begins_with_the_promise(self):
+        """Whoever asks for a minute gets a minute."""
+        for wanted in ({'ttl': 60}, {}):
+            held = self.world.reserve(self.node, **wanted)
+            self.assertEqual(self.world.clock(), held.created_at)
+            self.assertEqual(
+                wanted.get('ttl', 600),
+                (held.expires_at - self.world.clock()).total_seconds())
+            self.world.clock.advance(3600)
 
 
 class TestLateRenewal(world.TestCase):

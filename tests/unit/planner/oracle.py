@@ -125,3 +125,22 @@ def cases(draw: st.DrawFn, alike: bool = False, demands: int = 2,
             least, least + draw(st.integers(0, 2)), draw(eligible),
             draw(st.sampled_from((0, 1)))))
     return Case(nodes, tuple(there), tuple(wanted))
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> Case:
+    """More nodes, all alike, with many bookings, and one demand."""
+    chance = draw(st.randoms(use_true_random=False))
+    nodes = draw(st.integers(5, 12))
+    everything = fleet.everything(nodes)
+    there = []
+    for node in range(nodes):
+        at = chance.randint(0, 4)
+        while at < 40:
+            end = at + chance.randint(1, 9)
+            there.append(bookings.Booking(f'{node}.{at}', at, end, node,
+                                          everything, at > 0))
+            at = end + chance.choice((0, 1, 1, 2, 5))
+    start = chance.randint(1, 30)
+    return Case(nodes, tuple(there), (bookings.Demand(
+        'demand', start, start + chance.randint(1, 15), 1, 3, everything),))

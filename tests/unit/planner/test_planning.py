@@ -93,6 +93,31 @@ class TestAgainstTheOracle(testtools.TestCase):
                                budget.Limits(search=0))
         self.assertEqual(oracle.best(case), _granted(answer))
 
+    @hypothesis.settings(max_examples=200, deadline=None)
+    @hypothesis.given(oracle.crowds())
+    def test_crowds_of_alike_nodes_take_what_depth_allows(self, case):
+        wanted, = case.demands
+        answer = planning.plan(case.timeline, case.demands,
+                               budget.Limits(search=0))
+        room = case.nodes - oracle.depth(case, wanted.start, wanted.until)
+        self.assertEqual([min(room, wanted.most)] if room else None,
+                         _granted(answer))
+        if room:
+            self.assertEqual([], checker.faults(
+                case.there, case.demands, answer.timeline.promised(),
+                case.nodes))
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(oracle.cases(demands=3))
+    def test_order_of_demands_does_not_matter(self, case):
+        least = [dataclasses.replace(demand, most=demand.least)
+                 for demand in case.demands]
+        for order in itertools.permutations(least):
+            answer = planning.plan(case.timeline, order)
+            self.assertEqual(
+                oracle.exists(case, [demand.least for demand in least]),
+                isinstance(answer, plans.Plan))
+
     @hypothesis.settings(max_examples=60, deadline=None)
     @hypothesis.given(oracle.cases())
     def test_order_of_nodes_does_not_matter(self, case):
