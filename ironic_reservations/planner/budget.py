@@ -35,7 +35,7 @@ class Limits:
     proof: int = 200_000
     chain: int = 20_000
     swap: int = 200_000
-    search: int = 50_000
+    search: int = 20_000
     offers: int = 32
     doubts: int = 3
 
