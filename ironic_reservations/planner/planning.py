@@ -49,7 +49,11 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     where they are.
 
     :param now: the plan that holds, without what the demands stand for.
+    :raises ValueError: where two demands share an id.
     """
+    if len({demand.id for demand in demands}) < len(demands):
+        raise ValueError('Two of the demands share an id. Give each its own, '
+                         'since their bookings are called by it.')
     draft = timeline.Draft.of(now)
     served = [_Served(demand) for demand in demands]
     for each in served:
@@ -104,7 +108,7 @@ class _Served:
         if lacking is not None:
             return plans.Cause.SHORTAGE, lacking
         # NOTE: where one node was not found by a chain, the next one of the
-        # same demand hardly will be; what is admitted does not depend on it.
+        # same demand hardly will be; what is proved does not depend on it.
         self._chains = self._chains and chains.chain(
             draft, booking, budget.Budget(limits.chain))
         if self._chains:

@@ -227,6 +227,10 @@ class TestNamedCases(testtools.TestCase):
 
 class TestDemands(testtools.TestCase):
 
+    def test_demands_with_one_id_are_refused(self):
+        self.assertRaises(ValueError, _plan, 2, (), _demand(0, 1),
+                          _demand(2, 3))
+
     def test_senseless_demands_are_refused(self):
         for wrong in ((5, 5, 1, 1), (5, 4, 1, 1), (0, 1, 2, 1),
                       (0, 1, 0, 0), (0, 1, -1, 1)):
