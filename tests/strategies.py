@@ -14,11 +14,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import json
 
 from hypothesis import strategies as st
 
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
 from ironic_reservations.planner import pick
 
 NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
@@ -67,11 +70,17 @@ def reservations(draw: st.DrawFn, node_uuid: str) -> facts.Reservation:
         project_id=draw(st.sampled_from(PROJECTS)))
 
 
+#: What leases may have of a node.
+leased = st.builds(facts.Leased, st.booleans(), st.none() | uuids,
+                   st.none() | moments, st.none() | moments)
+
+
 @st.composite
 def occupancies(draw: st.DrawFn, node_uuid: str) -> facts.Occupancy:
     """What may stand on a node's timeline."""
     return facts.Occupancy(draw(st.none() | reservations(node_uuid)),
-                           draw(st.none() | moments))
+                           draw(st.none() | moments), draw(leased),
+                           draw(st.booleans()))
 
 
 @st.composite
@@ -83,10 +92,44 @@ def snapshots(draw: st.DrawFn, max_nodes: int = 5) -> pick.Snapshot:
     return pick.Snapshot(
         {node.uuid: node for node in there},
         {node.uuid: draw(occupancies(node.uuid)) for node in sorted(
-            occupied, key=lambda node: node.uuid)}, NOW)
+            occupied, key=lambda node: node.uuid)}, NOW,
+        draw(st.none() | moments))
 
 
 sights = st.one_of(
     st.just(facts.Visibility(everything=True)),
     st.sampled_from(PROJECTS).map(
         lambda project: facts.Visibility(project_id=project)))
+
+
+@st.composite
+def lease_asks(draw: st.DrawFn, classes: tuple[str, ...] = ('gold', 'silver'),
+               at_once: bool = True) -> leases.LeaseAsk:
+    """Leases of a few hosts for a few hours, most of one reservation.
+
+    :param classes: those that hosts may be asked to be of.
+    :param at_once: whether some begin now.
+    """
+    begin = draw(st.sampled_from(
+        (*((None, 0) if at_once else ()), 1, 2, 3, 4, 5, 6)))
+    end = (begin or 0) + draw(st.integers(1, 5))
+    wishes = []
+    for _ in range(draw(st.sampled_from((1, 1, 1, 2)))):
+        least = draw(st.integers(1, 2))
+        name = draw(st.sampled_from((None, *classes)))
+        wishes.append(leases.Wish(
+            least, least + draw(st.sampled_from((0, 0, 1, 2))),
+            resource_properties='' if name is None else json.dumps(
+                ['==', '$resource_class', name])))
+    hour = datetime.timedelta(hours=1)
+    return leases.LeaseAsk(
+        'a lease', NOW + end * hour, tuple(wishes),
+        None if begin is None else NOW + begin * hour, project_id='ours')
+
+
+def later(ask: leases.LeaseAsk, hours: float) -> leases.LeaseAsk:
+    """Move what is asked for."""
+    ahead = datetime.timedelta(hours=hours)
+    return dataclasses.replace(
+        ask, end=ask.end + ahead,
+        start=None if ask.start is None else ask.start + ahead)

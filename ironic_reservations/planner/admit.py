@@ -21,6 +21,24 @@ import enum
 from ironic_reservations.planner import facts
 
 
+class Act(enum.Enum):
+    """What a guarded request does to a node."""
+
+    #: Deploys it, or binds an instance to it.
+    USE = 'use'
+    #: Takes it out of what can be promised, in another way.
+    TAKE = 'take'
+    #: Changes what is in use already.
+    STAY = 'stay'
+    #: Takes the instance off.
+    FREE = 'free'
+
+    @property
+    def lasts(self) -> bool:
+        """Tell whether nobody knows when the node can be promised again."""
+        return self in (Act.USE, Act.TAKE)
+
+
 class Verdict(enum.Enum):
     """What the guard does with a request."""
 
@@ -28,19 +46,28 @@ class Verdict(enum.Enum):
     FREE = 'free'
     #: The request has shown the node's live reservation.
     PROVEN = 'proven'
-    #: The node is reserved, and no proof was shown.
+    #: The request has shown the lease reservation that has the node.
+    LEASE_PROVEN = 'lease_proven'
+    #: The node is reserved or leased, and no proof was shown.
     PROOF_REQUIRED = 'proof_required'
-    #: A proof was shown that is not the node's live reservation.
+    #: A proof was shown that is not what holds the node.
     PROOF_INVALID = 'proof_invalid'
+    #: The lease that had the node is over, and it is being taken back.
+    LEASE_OVER = 'lease_over'
     #: Nobody holds the node, but the operator wants a reservation always.
     RESERVATION_REQUIRED = 'reservation_required'
+
+    @property
+    def passes(self) -> bool:
+        """Tell whether the request goes on."""
+        return self in (Verdict.FREE, Verdict.PROVEN, Verdict.LEASE_PROVEN)
 
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
     """What a request shows.
 
-    :ivar proof: the uuid of a reservation.
+    :ivar proof: the uuid of a reservation, or the id of a lease reservation.
     :ivar vouched_instance: the instance for which a service that is trusted
         in this makes the request; it counts as a proof where the node's
         reservation was made for it.
@@ -51,22 +78,42 @@ class Claim:
 
 
 def admit(claim: Claim, held: facts.Reservation | None,
-          now: datetime.datetime, required: bool = False) -> Verdict:
+          now: datetime.datetime, required: bool = False,
+          leased: facts.Leased = facts.UNLEASED,
+          act: Act = Act.USE) -> Verdict:
     """Tell what becomes of a request for a node.
 
     :param held: the reservation on the node's timeline, live or not.
     :param required: whether a free node may be taken only with a
         reservation.
+    :param leased: what leases have of the node.
     """
     live = held is not None and held.live(now)
+    if live:
+        assert held is not None
+        # NOTE: also where a lease has begun meanwhile: what is deployed
+        # there is whose reservation it is, and nobody else touches it.
+        vouched = (claim.vouched_instance is not None
+                   and claim.vouched_instance == held.instance_uuid)
+        if claim.proof == held.uuid or (claim.proof is None and vouched):
+            return Verdict.PROVEN
+        return (Verdict.PROOF_REQUIRED if claim.proof is None
+                else Verdict.PROOF_INVALID)
+    if leased.held:
+        return _admit_to_lease(claim, leased, act)
     if claim.proof is not None:
         # NOTE: a stale proof is refused even where the node is free now:
         # whoever shows it believes in a promise that does not hold.
-        proven = live and held is not None and held.uuid == claim.proof
-        return Verdict.PROVEN if proven else Verdict.PROOF_INVALID
-    if live:
-        assert held is not None
-        vouched = (claim.vouched_instance is not None
-                   and claim.vouched_instance == held.instance_uuid)
-        return Verdict.PROVEN if vouched else Verdict.PROOF_REQUIRED
+        return Verdict.PROOF_INVALID
     return Verdict.RESERVATION_REQUIRED if required else Verdict.FREE
+
+
+def _admit_to_lease(claim: Claim, leased: facts.Leased, act: Act) -> Verdict:
+    if leased.holder is None:
+        # NOTE: whoever frees the node does what is being done anyway.
+        return (Verdict.FREE if act is Act.FREE and claim.proof is None
+                else Verdict.LEASE_OVER)
+    if claim.proof == leased.holder:
+        return Verdict.LEASE_PROVEN
+    return (Verdict.PROOF_REQUIRED if claim.proof is None
+            else Verdict.PROOF_INVALID)

@@ -43,6 +43,8 @@ class Node:
     :ivar generation: counts the changes to the node's bookings; a commit
         names the generation that it was planned on.
     :ivar reservable: the operator's switch.
+    :ivar properties: what Ironic knows of its size: pairs of a name and a
+        value.
     """
 
     uuid: str
@@ -57,6 +59,7 @@ class Node:
     reservable: bool = True
     owner: str | None = None
     lessee: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,12 +107,37 @@ class Visibility:
 
 
 @dataclasses.dataclass(frozen=True)
+class Leased:
+    """What leases have of one node.
+
+    :ivar held: whether a lease has it now.
+    :ivar holder: the lease reservation that may use it; ``None`` where it is
+        being taken back from one that is over.
+    :ivar until: when that one ends.
+    :ivar later: when the first one starts that has not started.
+    """
+
+    held: bool = False
+    holder: str | None = None
+    until: datetime.datetime | None = None
+    later: datetime.datetime | None = None
+
+
+UNLEASED = Leased()
+
+
+@dataclasses.dataclass(frozen=True)
 class Occupancy:
     """What stands on one node's timeline besides the node's own state.
 
     :ivar reservation: the live reservation, if there is one.
     :ivar busy_until: the latest end of the guarded requests under way.
+    :ivar leased: what leases have of the node.
+    :ivar closed: whether it may be used with a reservation or a lease only,
+        and the request has neither.
     """
 
     reservation: Reservation | None = None
     busy_until: datetime.datetime | None = None
+    leased: Leased = UNLEASED
+    closed: bool = False

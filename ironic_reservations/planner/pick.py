@@ -33,6 +33,8 @@ class Ask:
     :ivar uuid: the reservation's uuid where the client chose it.
     :ivar expires_at: when the promise ends; or
     :ivar ttl: how many seconds after it was made; with neither, the default.
+    :ivar lease_reservation_id: the lease reservation that was shown, whose
+        nodes are no obstacle.
     """
 
     instance_uuid: str
@@ -44,30 +46,44 @@ class Ask:
     ttl: float | None = None
     project_id: str | None = None
     user_id: str | None = None
+    lease_reservation_id: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """The nodes that were asked for and what stands on their timelines."""
+    """The nodes that were asked for and what stands on their timelines.
+
+    :ivar until: how long the node is needed; ``None``: nobody knows.
+    """
 
     nodes: Mapping[str, facts.Node]
     occupancies: Mapping[str, facts.Occupancy]
     now: datetime.datetime
+    until: datetime.datetime | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Picked:
-    """A node to claim, and why those before it in the list were skipped."""
+    """A node to claim, and why those before it in the list were skipped.
+
+    :ivar promised: those of them that have no obstacle but the promise to a
+        lease that starts too early, and that might go elsewhere.
+    """
 
     node: facts.Node
     skipped: tuple[reasons.Reason, ...] = ()
+    promised: tuple[facts.Node, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """No node can be claimed; one reason for each node that was looked at."""
+    """No node can be claimed; one reason for each node that was looked at.
+
+    :ivar promised: as in :class:`Picked`.
+    """
 
     reasons: tuple[reasons.Reason, ...]
+    promised: tuple[facts.Node, ...] = ()
 
 
 def pick(ask: Ask, snapshot: Snapshot,
@@ -83,15 +99,34 @@ def pick(ask: Ask, snapshot: Snapshot,
     order: Iterable[str] = (snapshot.nodes if ask.node_uuids is None
                             else ask.node_uuids)
     skipped: list[reasons.Reason] = []
+    promised: list[facts.Node] = []
     for uuid in order:
         node = snapshot.nodes.get(uuid)
-        obstacle = why_not(ask, uuid, node,
-                           snapshot.occupancies.get(uuid), snapshot.now, sees)
+        occupancy = snapshot.occupancies.get(uuid)
+        obstacle = why_not(ask, uuid, node, occupancy, snapshot.now, sees)
         if obstacle is None:
             assert node is not None
-            return Picked(node, tuple(skipped))
+            obstacle = promise(uuid, occupancy, snapshot.until)
+            if obstacle is None:
+                return Picked(node, tuple(skipped), tuple(promised))
+            promised.append(node)
         skipped.append(obstacle)
-    return Refused(tuple(skipped))
+    return Refused(tuple(skipped), tuple(promised))
+
+
+def promise(uuid: str, occupancy: facts.Occupancy | None,
+            until: datetime.datetime | None) -> reasons.Reason | None:
+    """Give the cause that a node is promised to a lease too early.
+
+    :param until: how long it is needed; ``None``: nobody knows.
+    """
+    later = None if occupancy is None else occupancy.leased.later
+    if later is None or until is not None and later >= until:
+        return None
+    return reasons.Reason(
+        uuid, reasons.PROMISED,
+        f'is promised to a lease from {later.isoformat()} on, which no other '
+        'node was found for', since=later)
 
 
 def why_not(ask: Ask, uuid: str, node: facts.Node | None,
@@ -120,6 +155,10 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
         return reasons.Reason(uuid, reasons.NOT_RESERVABLE,
                               'has been closed for reservations by an '
                               'operator')
+    if occupancy is not None and occupancy.closed:
+        return reasons.Reason(
+            uuid, reasons.RESERVATION_REQUIRED,
+            'may be used with a reservation or a lease only')
     if node.retired:
         return reasons.Reason(uuid, reasons.RETIRED, 'is retired')
     if node.maintenance:
@@ -134,6 +173,10 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
                 uuid, reasons.RESERVED,
                 f'is reserved until {held.expires_at.isoformat()}',
                 held.expires_at)
+    if occupancy is not None:
+        leased = _leased(ask, uuid, occupancy.leased)
+        if leased is not None:
+            return leased
     if node.instance_uuid is not None:
         return reasons.Reason(uuid, reasons.INSTANCE_BOUND,
                               'is bound to an instance')
@@ -149,3 +192,19 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
                               'is being deployed or changed by another '
                               'request right now', occupancy.busy_until)
     return None
+
+
+def _leased(ask: Ask, uuid: str,
+            leased: facts.Leased) -> reasons.Reason | None:
+    if not leased.held:
+        return None
+    if leased.holder is None:
+        return reasons.Reason(
+            uuid, reasons.LEASED,
+            'is being taken back from a lease that is over')
+    if leased.holder == ask.lease_reservation_id:
+        return None
+    until = '' if leased.until is None else (
+        f' until {leased.until.isoformat()}')
+    return reasons.Reason(uuid, reasons.LEASED, f'is leased{until}',
+                          leased.until)

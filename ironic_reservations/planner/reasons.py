@@ -27,13 +27,17 @@ INSTANCE_BOUND = 'instance_bound'
 MAINTENANCE = 'maintenance'
 RETIRED = 'retired'
 RESERVED = 'reserved'
+LEASED = 'leased'
+PROMISED = 'promised'
+RESERVATION_REQUIRED = 'reservation_required'
 BUSY = 'busy'
 NOT_RESERVABLE = 'not_reservable'
 RESOURCE_CLASS_MISMATCH = 'resource_class_mismatch'
 TRAIT_MISSING = 'trait_missing'
 
 ALL = (NODE_NOT_FOUND, WRONG_STATE, INSTANCE_BOUND, MAINTENANCE, RETIRED,
-       RESERVED, BUSY, NOT_RESERVABLE, RESOURCE_CLASS_MISMATCH, TRAIT_MISSING)
+       RESERVED, LEASED, PROMISED, RESERVATION_REQUIRED, BUSY, NOT_RESERVABLE,
+       RESOURCE_CLASS_MISMATCH, TRAIT_MISSING)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,12 +48,14 @@ class Reason:
     :ivar code: one of :data:`ALL`.
     :ivar text: a sentence that goes on from the node's uuid.
     :ivar until: when the obstacle goes away by itself, where that is known.
+    :ivar since: when it begins, where that is yet to come.
     """
 
     node_uuid: str
     code: str
     text: str
     until: datetime.datetime | None = None
+    since: datetime.datetime | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Give the reason as it goes on the wire."""
@@ -57,6 +63,8 @@ class Reason:
                                'detail': self.text}
         if self.until is not None:
             out['until'] = self.until.isoformat()
+        if self.since is not None:
+            out['since'] = self.since.isoformat()
         return out
 
 

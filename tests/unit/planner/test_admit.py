@@ -88,3 +88,64 @@ class TestDecisionTable(testtools.TestCase):
                 VOID, ('right', 'wrong'), VOUCHERS, (False, True)):
             self.assertEqual(Verdict.PROOF_INVALID,
                              self._admit(proof, voucher, held, required))
+
+
+#: What leases have of the node, by whose it is.
+LEASES = {'nobody': facts.UNLEASED,
+          'to come': facts.Leased(later=NOW + MINUTE),
+          'live': facts.Leased(True, 'lease', NOW + MINUTE),
+          'over': facts.Leased(True)}
+#: (lease, proof): the verdict, where nothing else holds the node.
+LEASED_TABLE = {
+    ('nobody', None): Verdict.FREE,
+    ('nobody', 'lease'): Verdict.PROOF_INVALID,
+    ('nobody', 'another'): Verdict.PROOF_INVALID,
+    ('to come', None): Verdict.FREE,
+    ('to come', 'lease'): Verdict.PROOF_INVALID,
+    ('to come', 'another'): Verdict.PROOF_INVALID,
+    ('live', None): Verdict.PROOF_REQUIRED,
+    ('live', 'lease'): Verdict.LEASE_PROVEN,
+    ('live', 'another'): Verdict.PROOF_INVALID,
+    ('over', None): Verdict.LEASE_OVER,
+    ('over', 'lease'): Verdict.LEASE_OVER,
+    ('over', 'another'): Verdict.LEASE_OVER,
+}
+
+
+class TestLeases(testtools.TestCase):
+
+    def test_leased_node_wants_the_proof_of_its_lease(self):
+        for (lease, proof), verdict in LEASED_TABLE.items():
+            for act, held in itertools.product(admit.Act, VOID):
+                freed = (lease, proof, act) == ('over', None, admit.Act.FREE)
+                wanted = Verdict.FREE if freed else verdict
+                self.assertEqual(wanted, admit.admit(
+                    admit.Claim(proof), _held(held), NOW, False,
+                    LEASES[lease], act), (lease, proof, act))
+
+    def test_reservation_is_not_enough_for_a_leased_node(self):
+        """Nor is an instance that somebody vouches for."""
+        for held in VOID:
+            self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
+                admit.Claim('reservation'), _held(held), NOW, False,
+                LEASES['live']))
+            self.assertEqual(Verdict.PROOF_REQUIRED, admit.admit(
+                admit.Claim(None, 'instance'), _held(held), NOW, False,
+                LEASES['live']))
+
+    def test_what_is_deployed_with_a_reservation_is_nobody_elses(self):
+        """Where it was let in though a lease was to come."""
+        for held, lease in itertools.product(LIVE, LEASES.values()):
+            self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
+                admit.Claim('lease'), _held(held), NOW, False, lease))
+            self.assertEqual(Verdict.PROVEN, admit.admit(
+                admit.Claim('reservation'), _held(held), NOW, False, lease))
+
+    def test_what_lasts_is_told_from_what_does_not(self):
+        self.assertEqual({admit.Act.USE, admit.Act.TAKE},
+                         {act for act in admit.Act if act.lasts})
+
+    def test_what_passes_is_told_from_what_does_not(self):
+        self.assertEqual(
+            {Verdict.FREE, Verdict.PROVEN, Verdict.LEASE_PROVEN},
+            {verdict for verdict in Verdict if verdict.passes})

@@ -45,9 +45,11 @@ CAUSES = (
     (reasons.RESOURCE_CLASS_MISMATCH, {'resource_class': 'silver'}),
     (reasons.TRAIT_MISSING, {'traits': frozenset()}),
     (reasons.NOT_RESERVABLE, {'reservable': False}),
+    (reasons.RESERVATION_REQUIRED, {'closed': True}),
     (reasons.RETIRED, {'retired': True}),
     (reasons.MAINTENANCE, {'maintenance': True}),
     (reasons.RESERVED, {'reservation': _held()}),
+    (reasons.LEASED, {'leased': facts.Leased(True, 'lease', LATER)}),
     (reasons.INSTANCE_BOUND, {'instance_uuid': 'someone'}),
     (reasons.WRONG_STATE, {'provision_state': 'deploying'}),
     (reasons.BUSY, {'busy_until': LATER}),
@@ -55,8 +57,9 @@ CAUSES = (
 
 
 def _why_not(ask=ASK, sees=ALL, **changed):
-    occupancy = facts.Occupancy(changed.pop('reservation', None),
-                                changed.pop('busy_until', None))
+    occupancy = facts.Occupancy(
+        changed.pop('reservation', None), changed.pop('busy_until', None),
+        changed.pop('leased', facts.UNLEASED), changed.pop('closed', False))
     node = dataclasses.replace(FREE, **changed)
     return pick.why_not(ask, 'node', node, occupancy, NOW, sees)
 
@@ -75,8 +78,9 @@ class TestReasons(testtools.TestCase):
                          [_why_not(**changed).code for _, changed in CAUSES])
 
     def test_every_code_has_a_cause_here(self):
-        self.assertEqual(set(reasons.ALL) - {reasons.NODE_NOT_FOUND},
-                         {code for code, _ in CAUSES})
+        self.assertEqual(
+            set(reasons.ALL) - {reasons.NODE_NOT_FOUND, reasons.PROMISED},
+            {code for code, _ in CAUSES})
 
     def test_of_two_causes_the_more_lasting_is_told(self):
         for (first, one), (_, other) in itertools.combinations(CAUSES, 2):
@@ -174,6 +178,53 @@ class TestOrder(testtools.TestCase):
             pick.Ask('instance'), _snapshot(), ALL))
 
 
+class TestPromises(testtools.TestCase):
+
+    def _pick(self, until, *later):
+        nodes = {str(place): facts.Node(str(place))
+                 for place in range(len(later))}
+        return pick.pick(
+            pick.Ask('instance', tuple(nodes)), pick.Snapshot(
+                nodes, {str(place): facts.Occupancy(
+                    leased=facts.Leased(later=moment))
+                    for place, moment in enumerate(later)}, NOW, until), ALL)
+
+    def test_lease_that_starts_at_the_end_is_no_obstacle(self):
+        self.assertEqual('0', self._pick(LATER, LATER).node.uuid)
+
+    def test_lease_that_starts_before_the_end_is_one(self):
+        early = LATER - datetime.timedelta(microseconds=1)
+        refused = self._pick(LATER, early)
+        self.assertEqual([(reasons.PROMISED, early)],
+                         [(reason.code, reason.since)
+                          for reason in refused.reasons])
+        self.assertEqual(early.isoformat(),
+                         refused.reasons[0].as_dict()['since'])
+
+    def test_without_an_end_any_lease_is_one(self):
+        self.assertEqual(['0'], [node.uuid for node in
+                                 self._pick(None, LATER).promised])
+
+    def test_picked_node_tells_which_before_it_might_be_had(self):
+        picked = self._pick(LATER, NOW, NOW, None, NOW)
+        self.assertEqual(('2', ['0', '1']), (
+            picked.node.uuid, [node.uuid for node in picked.promised]))
+
+    def test_lease_that_was_shown_is_no_obstacle_on_its_own_node(self):
+        ask = pick.Ask('instance', ('node',), lease_reservation_id='mine')
+        for holder, code in (('mine', None), ('theirs', reasons.LEASED),
+                             (None, reasons.LEASED)):
+            reason = pick.why_not(
+                ask, 'node', FREE, facts.Occupancy(
+                    leased=facts.Leased(True, holder, LATER)), NOW, ALL)
+            self.assertEqual(code, reason and reason.code)
+
+    def test_nobody_is_told_whose_lease_it_is(self):
+        reason = _why_not(leased=facts.Leased(True, 'secret', LATER))
+        self.assertEqual(LATER, reason.until)
+        self.assertNotIn('secret', str(reason.as_dict()))
+
+
 class TestProperties(testtools.TestCase):
 
     @hypothesis.given(strategies.snapshots(), strategies.sights, st.data())
@@ -184,10 +235,17 @@ class TestProperties(testtools.TestCase):
         ask = pick.Ask('instance', order,
                        data.draw(st.sampled_from(strategies.CLASSES)),
                        data.draw(strategies.trait_sets))
-        obstacles = [pick.why_not(ask, uuid, snapshot.nodes.get(uuid),
-                                  snapshot.occupancies.get(uuid), NOW, sees)
-                     for uuid in order]
+        obstacles = [
+            pick.why_not(ask, uuid, snapshot.nodes.get(uuid),
+                         snapshot.occupancies.get(uuid), NOW, sees)
+            or pick.promise(uuid, snapshot.occupancies.get(uuid),
+                            snapshot.until) for uuid in order]
         outcome = pick.pick(ask, snapshot, sees)
+        self.assertEqual(
+            [reason.node_uuid for reason in (
+                outcome.skipped if None in obstacles else outcome.reasons)
+             if reason.code == reasons.PROMISED],
+            [node.uuid for node in outcome.promised])
         if None in obstacles:
             first = obstacles.index(None)
             self.assertEqual(order[first], outcome.node.uuid)
@@ -208,3 +266,7 @@ class TestProperties(testtools.TestCase):
                           node.maintenance, node.retired, node.reservable))
         self.assertFalse(held.reservation and held.reservation.live(NOW))
         self.assertFalse(held.busy_until and held.busy_until > NOW)
+        self.assertFalse(held.closed or held.leased.held)
+        if held.leased.later is not None:
+            self.assertIsNotNone(snapshot.until)
+            self.assertGreaterEqual(held.leased.later, snapshot.until)

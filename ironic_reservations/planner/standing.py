@@ -1,0 +1,256 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What stands on the timeline of one host: rows in, planner bookings out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import datetime
+import functools
+import itertools
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import instants
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+
+#: Before and after everything that is planned.
+ALWAYS = (-(1 << 62), 1 << 62)
+#: The state that the mirror gives a host whose node Ironic no longer has.
+GONE = 'gone'
+_MINUTE = 60 * instants.SECOND
+#: What becomes available by itself, if it is not yet.
+_COMING = (facts.AVAILABLE, 'cleaning', 'clean wait', 'clean hold',
+           'deleting', None)
+#: What an operator has to look at.
+_BROKEN = ('error', 'clean failed', GONE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """One host, and every promise of its node.
+
+    :ivar reservation: a live reservation of the node, if there is one.
+    :ivar busy: whether a guarded request for the node is under way.
+    """
+
+    host: leases.Host
+    promised: tuple[tuple[leases.NodeBooking, requirements.Requirement],
+                    ...] = ()
+    reservation: facts.Reservation | None = None
+    busy: bool = False
+
+    def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
+        """Give the booking that holds the node at an instant."""
+        for booking, _ in self.promised:
+            if booking.state is not leases.BookingState.PLANNED or (
+                    booking.starts_at <= now < booking.ends_at):
+                return booking
+        return None
+
+    def unfit(self) -> str | None:
+        """Tell why the host can serve nothing new, in words, if so."""
+        node = self.host.node
+        if not self.host.reservable or not node.reservable:
+            return 'is closed by the operator'
+        if node.retired:
+            return 'is retired'
+        return self.broken() or self._taken()
+
+    def broken(self) -> str | None:
+        """Tell why the node is of no use to anybody, in words, if so."""
+        node = self.host.node
+        if node.maintenance:
+            return 'is in maintenance'
+        if node.provision_state in _BROKEN:
+            return f'is in the state {node.provision_state}'
+        return None
+
+    def _taken(self) -> str | None:
+        node = self.host.node
+        if self.promised_now():
+            # What is deployed there goes when its lease is over.
+            return None
+        if self.busy or (self.reservation is not None and
+                         self.reservation.state is not facts.State.RESERVED):
+            return 'is being used without a lease'
+        if node.instance_uuid is not None:
+            return 'carries an instance without a lease'
+        if node.provision_state not in _COMING:
+            return f'is in the state {node.provision_state}'
+        return None
+
+    def ready(self) -> bool:
+        """Tell whether the node can be deployed at once."""
+        node = self.host.node
+        return (node.provision_state == facts.AVAILABLE
+                and node.instance_uuid is None and not self.promised_now())
+
+    def promised_now(self) -> bool:
+        """Tell whether a lease that has started holds the node."""
+        return self._promised_now
+
+    @functools.cached_property
+    def _promised_now(self) -> bool:
+        planned = leases.BookingState.PLANNED
+        for booking, _ in self.promised:
+            if booking.state is not planned:
+                return True
+        return False
+
+
+def name(booking: leases.NodeBooking) -> str:
+    """Give what the planner calls the booking of a row."""
+    return f'{booking.reservation_id}/{booking.place}'
+
+
+def draw(standing: Standing, number: int, now: datetime.datetime,
+         margin: int,
+         eligible: Callable[[requirements.Requirement], int]
+         ) -> list[bookings.Booking]:
+    """Give the bookings of one host as the planner wants them.
+
+    A host that can serve nothing new is taken for ever; what has been
+    planned on it already is left out, and stands to be planned anew.  So
+    does what is in the way of something that cannot move; until then nobody
+    else gets its place.
+
+    :param margin: for cleaning, in microseconds.
+    :param eligible: gives the set of hosts that meet a requirement.
+    """
+    if standing.unfit():
+        return [bookings.Booking(f'unfit/{number}', *ALWAYS, number,
+                                 1 << number, False)]
+    homeless = _homeless(standing, now)
+    drawn = [_booking(booking, number, now, margin, eligible(wanted),
+                      booking.id not in homeless)
+             for booking, wanted in standing.promised]
+    held = standing.reservation
+    if held is not None and held.live(now):
+        start, end = _window(held)
+        drawn.append(bookings.Booking(f'reservation/{number}', start, end,
+                                      number, 1 << number, False))
+    return _clipped(drawn)
+
+
+def turn(standing: Standing, now: datetime.datetime) -> int | None:
+    """Give when the bookings have to be drawn anew, if nothing changes."""
+    instant = instants.instant(now)
+    turns = [instants.instant(booking.ends_at if booking.begun
+                              else booking.starts_at)
+             for booking, _ in standing.promised]
+    if any(booking.begun and booking.ends_at <= now
+           for booking, _ in standing.promised):
+        turns.append((instant // _MINUTE + 1) * _MINUTE)
+    if standing.reservation is not None:
+        turns.append(instants.instant(standing.reservation.expires_at))
+    return min((turn for turn in turns if turn > instant), default=None)
+
+
+def stranded(standing: Standing, now: datetime.datetime
+             ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
+    """Give what is planned on a host and cannot start there."""
+    if standing.unfit() is None:
+        homeless = _homeless(standing, now)
+        return [each for each in standing.promised if each[0].id in homeless]
+    return [(booking, wanted) for booking, wanted in standing.promised
+            if not booking.begun and booking.ends_at > now]
+
+
+def late(now: datetime.datetime) -> int:
+    """Give from when on a node can be promised that is not back in time.
+
+    NOTE: with a minute, and in whole minutes, so that an offer that begins
+    then can be accepted for a while.
+    """
+    return (instants.instant(now) // _MINUTE + 2) * _MINUTE
+
+
+def _movable(booking: leases.NodeBooking, now: datetime.datetime) -> bool:
+    return not booking.begun and booking.starts_at > now
+
+
+def _booking(booking: leases.NodeBooking, number: int,
+             now: datetime.datetime, margin: int, eligible: int,
+             movable: bool) -> bookings.Booking:
+    start, end = _window(booking)
+    if booking.begun and booking.ends_at <= now:
+        # NOTE: a node that has not been taken back yet is nobody else's.
+        # The drawing holds until the minute is over.
+        end = max(end, instants.instant(now) // _MINUTE * _MINUTE)
+        margin = max(margin, late(now) - end)
+    return bookings.Booking(name(booking), start, end, number, eligible,
+                            movable and _movable(booking, now), margin)
+
+
+def _window(row: leases.NodeBooking | facts.Reservation) -> tuple[int, int]:
+    if isinstance(row, leases.NodeBooking):
+        begins, ends = row.starts_at, row.ends_at
+    else:
+        begins, ends = row.created_at, row.expires_at
+    start = instants.instant(begins)
+    return start, max(instants.instant(ends), start + 1)
+
+
+def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
+    """Give the ids of what may move, and has to.
+
+    NOTE: none is planned so; but a reservation may have been renewed, or a
+    node been taken by somebody who was let through all the same.
+    """
+    if len(standing.promised) + (standing.reservation is not None) < 2:
+        return frozenset()
+    there: list[tuple[int, int, int]] = []
+    moving: list[tuple[int, int, int]] = []
+    if standing.reservation is not None and standing.reservation.live(now):
+        there.append((*_window(standing.reservation), 0))
+    for booking, _ in standing.promised:
+        (moving if _movable(booking, now) else there).append(
+            (*_window(booking), booking.id))
+    ordered = sorted(there + moving)
+    if all(one[1] <= other[0] for one, other in itertools.pairwise(ordered)):
+        return frozenset()
+    homeless = set()
+    for start, end, ident in sorted(moving):
+        if any(start < other[1] and other[0] < end for other in there):
+            homeless.add(ident)
+        else:
+            there.append((start, end, ident))
+    return frozenset(homeless)
+
+
+def _clipped(drawn: list[bookings.Booking]) -> list[bookings.Booking]:
+    """Have each booking let go of the node when the next one starts.
+
+    NOTE: they are planned so; but a longer margin may have been configured
+    since, a node may be late, and the lessee of a node may have reserved it.
+    """
+    drawn.sort(key=lambda booking: booking.start)
+    kept: list[bookings.Booking] = []
+    for booking in drawn:
+        if kept and kept[-1].until > booking.start:
+            last = kept.pop()
+            if last.start < booking.start:
+                end = min(last.end, booking.start)
+                kept.append(dataclasses.replace(
+                    last, end=end, margin=min(last.margin,
+                                              booking.start - end)))
+            if last.end > booking.end:
+                # NOTE: neither may move; so the node is taken until the
+                # last of them is over.
+                booking = dataclasses.replace(booking, end=last.end,
+                                              margin=last.margin)
+        kept.append(booking)
+    return kept
