@@ -1,0 +1,404 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a flavor asks of Placement, read as Nova reads it, but strictly.
+
+Nova drops what it cannot read with a warning in its log, so that a flavor may
+ask for less than it says, or for nothing.  Here that is refused, with the
+key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import re
+
+CUSTOM = 'CUSTOM_'
+VCPU = 'VCPU'
+PCPU = 'PCPU'
+MEMORY_MB = 'MEMORY_MB'
+DISK_GB = 'DISK_GB'
+#: The classes that are not made by operators.
+STANDARD = frozenset({
+    VCPU, MEMORY_MB, DISK_GB, 'PCI_DEVICE', 'SRIOV_NET_VF',
+    'NUMA_SOCKET', 'NUMA_CORE', 'NUMA_THREAD', 'NUMA_MEMORY_MB',
+    'IPV4_ADDRESS', 'VGPU', 'VGPU_DISPLAY_HEAD',
+    'NET_BW_EGR_KILOBIT_PER_SEC', 'NET_BW_IGR_KILOBIT_PER_SEC', PCPU,
+    'MEM_ENCRYPTION_CONTEXT', 'FPGA', 'PGPU',
+    'NET_PACKET_RATE_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC'})
+
+GROUP_POLICY = 'group_policy'
+_GROUP_POLICIES = ('none', 'isolate')
+
+MAX_NAME = 255
+#: What Placement's integers hold.
+MAX_AMOUNT = 2 ** 31 - 1
+
+_KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)', re.DOTALL)
+_NEARLY_A_KEY = re.compile(r'(resources|trait)[^:]*:')
+_CUSTOM_CLASS = re.compile(r'CUSTOM_[A-Z0-9_]+')
+_TRAIT = re.compile(r'[A-Z0-9_]+')
+_NOT_IN_A_CLASS = re.compile('[^0-9A-Za-z]+')
+
+#: The traits that Nova makes of other keys.
+_TRAIT_OF = {
+    ('os:secure_boot', 'required'): 'COMPUTE_SECURITY_UEFI_SECURE_BOOT',
+    ('hw:maxphysaddr_mode', 'passthrough'):
+        'COMPUTE_ADDRESS_SPACE_PASSTHROUGH',
+    ('hw:maxphysaddr_mode', 'emulate'): 'COMPUTE_ADDRESS_SPACE_EMULATED',
+    ('hw:pci_numa_affinity_policy', 'socket'):
+        'COMPUTE_SOCKET_PCI_NUMA_AFFINITY',
+}
+#: Keys that make Nova ask for more than can be read from a flavor.
+_UNREAD = ('accel:device_profile', 'hw:pmem', 'hw:tpm_model',
+           'hw:tpm_version')
+_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+
+_HYPERTHREADING = 'HW_CPU_HYPERTHREADING'
+_MB_IN_GB = 1024
+
+
+class FlavorRefused(ValueError):
+    """A flavor cannot be reserved for as it is.
+
+    :ivar key: what has to be changed: an extra spec, or a field of the
+        flavor; empty where it is the flavor as a whole.
+    """
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+@dataclasses.dataclass(frozen=True)
+class Flavor:
+    """A flavor as Nova's API shows it.
+
+    :ivar boots_from_volume: whether the root disk is not the host's.
+    """
+
+    vcpus: int
+    ram_mb: int
+    disk_gb: int
+    ephemeral_gb: int = 0
+    swap_mb: int = 0
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    boots_from_volume: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """What one provider must have.
+
+    :ivar suffix: the group's name; empty for the one whose resources may
+        come from several providers of a tree.
+    :ivar resources: pairs of a class and an amount, by class.
+    """
+
+    suffix: str
+    resources: tuple[tuple[str, int], ...]
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What a flavor asks for.
+
+    :ivar groups: by their suffixes, the one without a suffix first.
+    """
+
+    groups: tuple[Group, ...]
+    group_policy: str | None = None
+
+    def totals(self) -> dict[str, int]:
+        """Sum the amounts of each class."""
+        return _totals(dict(group.resources) for group in self.groups)
+
+    def query(self) -> list[tuple[str, str]]:
+        """Give the parameters of ``GET /allocation_candidates``.
+
+        Suffixes that are not numbers need its version 1.33.
+        """
+        found = []
+        for group in self.groups:
+            found.append((f'resources{group.suffix}', ','.join(
+                f'{name}:{amount}' for name, amount in group.resources)))
+            traits = [*sorted(group.required),
+                      *(f'!{name}' for name in sorted(group.forbidden))]
+            if traits:
+                found.append((f'required{group.suffix}', ','.join(traits)))
+        if self.group_policy is not None:
+            found.append((GROUP_POLICY, self.group_policy))
+        return found
+
+
+@dataclasses.dataclass
+class _Group:
+    """A group while the keys are read; zeros are there still."""
+
+    resources: dict[str, int] = dataclasses.field(default_factory=dict)
+    #: By trait: which key speaks of it.
+    required: dict[str, str] = dataclasses.field(default_factory=dict)
+    forbidden: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def drop_zeros(self) -> None:
+        self.resources = {name: amount
+                          for name, amount in self.resources.items() if amount}
+
+
+def class_of_node(resource_class: str | None) -> str:
+    """Give the class by which Nova offers nodes of a resource class.
+
+    Different ones may come out as the same: see :func:`collisions`.
+
+    :raises ValueError: Nova offers no such node, or Placement has no room
+        for the name.
+    """
+    if not resource_class:
+        raise ValueError(
+            'The node has no resource_class, so that Placement does not know '
+            'it. Set one with "baremetal node set --resource-class".')
+    name = CUSTOM + _NOT_IN_A_CLASS.sub('_', resource_class).upper()
+    if len(name) > MAX_NAME:
+        raise ValueError(
+            f'The resource_class {resource_class[:20]}... makes a name of '
+            f'{len(name)} characters; Placement takes at most {MAX_NAME}.')
+    return name
+
+
+def collisions(resource_classes: Iterable[str]) -> dict[str, list[str]]:
+    """Find resource classes of Ironic that are one class in Placement.
+
+    :param resource_classes: none of them empty.
+    :returns: by the class in Placement, where there are two or more.
+    """
+    found: dict[str, list[str]] = {}
+    for name in sorted(set(resource_classes)):
+        found.setdefault(class_of_node(name), []).append(name)
+    return {name: all_of_it for name, all_of_it in found.items()
+            if len(all_of_it) > 1}
+
+
+def read(flavor: Flavor) -> Request:
+    """Read what a flavor asks for.
+
+    :raises FlavorRefused: a value cannot be read, nothing is asked for, or
+        Placement would not take the request.
+    """
+    groups: dict[str, _Group] = {'': _Group()}
+    policy = _read_keys(flavor.extra_specs, groups)
+    _translate(flavor, groups[''])
+    _add_sizes(flavor, groups)
+    for group in groups.values():
+        group.drop_zeros()
+    _check_groups(groups, policy)
+    return Request(tuple(
+        Group(suffix, tuple(sorted(group.resources.items())),
+              frozenset(group.required), frozenset(group.forbidden))
+        for suffix, group in sorted(groups.items()) if group.resources),
+        policy)
+
+
+def _read_keys(extra_specs: Mapping[str, str],
+               groups: dict[str, _Group]) -> str | None:
+    policy = None
+    for key, value in extra_specs.items():
+        if key == GROUP_POLICY:
+            policy = _one_of(key, value, _GROUP_POLICIES)
+            continue
+        match = _KEY.fullmatch(key)
+        if match is None:
+            if _NEARLY_A_KEY.match(key):
+                raise FlavorRefused(key, (
+                    f'The extra spec {key!r} has a group that cannot be '
+                    'read. A group is named by 1 to 64 letters, digits, _ '
+                    'and -, like "resources_net:CUSTOM_NIC".'))
+            continue
+        kind, suffix, name = match.groups()
+        group = groups.setdefault(suffix or '', _Group())
+        if kind == 'resources':
+            group.resources[_class(key, name)] = _amount(key, value)
+        elif _one_of(key, value, ('required', 'forbidden')) == 'required':
+            group.required[_trait(key, name)] = key
+        else:
+            group.forbidden[_trait(key, name)] = key
+    return policy
+
+
+def _class(key: str, name: str) -> str:
+    if name in STANDARD or (_CUSTOM_CLASS.fullmatch(name)
+                            and len(name) <= MAX_NAME):
+        return name
+    raise FlavorRefused(key, (
+        f'The extra spec {key!r} names no resource class. Write a standard '
+        'one, like VCPU, or CUSTOM_ with capital letters, digits and _, at '
+        f'most {MAX_NAME} characters.'))
+
+
+def _amount(key: str, value: str) -> int:
+    try:
+        # NOTE: what Nova takes, among it ' 1 ', '+1' and '1_0'.
+        amount = int(value)
+    except ValueError:
+        amount = -1
+    if not 0 <= amount <= MAX_AMOUNT:
+        raise FlavorRefused(key, (
+            f'The extra spec {key!r} has the amount {_shown(value)}. Write a '
+            f'whole number from 0 to {MAX_AMOUNT}; 0 keeps the class out of '
+            'the request.'))
+    return amount
+
+
+def _trait(key: str, name: str) -> str:
+    if _TRAIT.fullmatch(name) and len(name) <= MAX_NAME:
+        return name
+    raise FlavorRefused(key, (
+        f'The extra spec {key!r} names no trait. Write capital letters, '
+        f'digits and _, at most {MAX_NAME} characters.'))
+
+
+def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise FlavorRefused(key, (
+            f'The extra spec {key!r} is {_shown(value)}. Write one of: '
+            f'{", ".join(allowed)}.'))
+    return value
+
+
+def _translate(flavor: Flavor, group: _Group) -> None:
+    """Read the keys that Nova turns into resources and traits.
+
+    :param group: that without a suffix.
+    :raises FlavorRefused: one of them asks for what cannot be read here.
+    """
+    specs = flavor.extra_specs
+    for key in _UNREAD:
+        if specs.get(key):
+            raise FlavorRefused(key, (
+                f'The extra spec {key!r} makes Nova ask for resources that a '
+                'reservation cannot know. Write them as resources: and '
+                'trait: instead.'))
+    if specs.get('hw:mem_encryption', '').strip().lower() in _TRUE:
+        raise FlavorRefused('hw:mem_encryption', (
+            "The extra spec 'hw:mem_encryption' makes Nova ask for what "
+            'depends on the image. Write '
+            'resources:MEM_ENCRYPTION_CONTEXT=1 instead.'))
+    for (key, value), trait in _TRAIT_OF.items():
+        if specs.get(key) == value:
+            group.required[trait] = key
+    _translate_pinning(flavor, group)
+
+
+def _translate_pinning(flavor: Flavor, group: _Group) -> None:
+    specs = flavor.extra_specs
+    policy = specs.get('hw:cpu_policy') or 'shared'
+    if policy == 'mixed' or policy not in ('shared', 'dedicated'):
+        raise FlavorRefused('hw:cpu_policy', (
+            f"The extra spec 'hw:cpu_policy' is {_shown(policy)}. Write "
+            'shared or dedicated; for a mix, write resources:VCPU and '
+            'resources:PCPU instead.'))
+    threads = specs.get('hw:cpu_thread_policy') or 'prefer'
+    emulator = specs.get('hw:emulator_threads_policy') or 'share'
+    _one_of('hw:cpu_thread_policy', threads, ('prefer', 'isolate', 'require'))
+    _one_of('hw:emulator_threads_policy', emulator, ('share', 'isolate'))
+    if policy == 'shared':
+        for key, wants in (
+                ('hw:cpu_thread_policy', threads != 'prefer'),
+                ('hw:emulator_threads_policy', emulator == 'isolate')):
+            if wants and PCPU not in group.resources:
+                raise FlavorRefused(key, (
+                    f"The extra spec {key!r} is of use with 'hw:cpu_policy' "
+                    'dedicated only. Write that, or leave it out.'))
+    else:
+        if VCPU in group.resources or PCPU in group.resources:
+            raise FlavorRefused('hw:cpu_policy', (
+                "The extra spec 'hw:cpu_policy' and resources:VCPU or "
+                'resources:PCPU say the same in two ways. Leave one of them '
+                'out.'))
+        group.resources[PCPU] = flavor.vcpus + (emulator == 'isolate')
+    if threads == 'isolate':
+        group.forbidden[_HYPERTHREADING] = 'hw:cpu_thread_policy'
+    elif threads == 'require':
+        group.required[_HYPERTHREADING] = 'hw:cpu_thread_policy'
+
+
+def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
+    """Ask for the sizes of the flavor, where no key speaks of the class.
+
+    NOTE: a zero in any group speaks of it.
+    """
+    for field in ('vcpus', 'ram_mb', 'disk_gb', 'ephemeral_gb', 'swap_mb'):
+        if not 0 <= getattr(flavor, field) <= MAX_AMOUNT:
+            raise FlavorRefused(field, (
+                f'The {field} of the flavor are {getattr(flavor, field)}; '
+                f'that is not from 0 to {MAX_AMOUNT}.'))
+    spoken_of = {name for group in groups.values()
+                 for name in group.resources}
+    sizes = groups[''].resources
+    if not spoken_of & {VCPU, PCPU}:
+        sizes[VCPU] = flavor.vcpus
+    if MEMORY_MB not in spoken_of:
+        sizes[MEMORY_MB] = flavor.ram_mb
+    if DISK_GB not in spoken_of:
+        sizes[DISK_GB] = (flavor.ephemeral_gb
+                          + -(-flavor.swap_mb // _MB_IN_GB)
+                          + (0 if flavor.boots_from_volume
+                             else flavor.disk_gb))
+
+
+def _check_groups(groups: Mapping[str, _Group], policy: str | None) -> None:
+    """Refuse what Placement would.
+
+    :param groups: without zeros.
+    """
+    for group in groups.values():
+        speaks = next(iter({**group.required, **group.forbidden}.values()),
+                      None)
+        if speaks is not None and not group.resources:
+            raise FlavorRefused(speaks, (
+                f'The extra spec {speaks!r} asks for a trait in a group that '
+                'asks for no resources; Placement does not take that. Ask '
+                'for a resource in the same group.'))
+        both = group.required.keys() & group.forbidden.keys()
+        for trait in sorted(both):
+            raise FlavorRefused(group.forbidden[trait], (
+                f'The trait {trait} is required by '
+                f'{group.required[trait]!r} and forbidden by '
+                f'{group.forbidden[trait]!r}. Leave one of them out.'))
+    asking = [suffix for suffix, group in groups.items() if group.resources]
+    if not asking:
+        raise FlavorRefused('', (
+            'The flavor asks for no resources at all, so that any host '
+            'would do. Write an amount above 0 for one of its classes, like '
+            'resources:CUSTOM_GOLD=1.'))
+    if policy is None and len([suffix for suffix in asking if suffix]) > 1:
+        raise FlavorRefused(GROUP_POLICY, (
+            "The flavor has several groups and no 'group_policy', which "
+            'Placement does not take. Write none where one provider may '
+            'serve several groups, isolate where it may not.'))
+
+
+def _totals(groups: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for group in groups:
+        for name, amount in group.items():
+            found[name] = found.get(name, 0) + amount
+    return found
+
+
+def _shown(value: str) -> str:
+    return repr(value) if len(value) <= 40 else f'{value[:40]!r}...'

@@ -1,0 +1,172 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Where Placement and our rows differ about one node.
+
+Pure: the engine reads, this compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import enum
+
+from ironic_reservations.planner import holds
+
+
+class Kind(enum.StrEnum):
+    """What can differ."""
+
+    #: A row says that the node is held, and it is not.
+    HOLD_MISSING = 'hold_missing'
+    #: The hold is not what its row says, or of a class that the node no
+    #: longer has.
+    HOLD_DIFFERS = 'hold_differs'
+    #: The node is promised, and neither held nor its instance's.
+    UNHELD = 'unheld'
+    #: A hold of ours that no row knows of.
+    ORPHAN = 'orphan'
+    #: More is used than there is.
+    OVERALLOCATED = 'overallocated'
+    #: Something is used, and nobody uses it.
+    GHOST = 'ghost'
+    #: Placement does not know the node.
+    PROVIDER_MISSING = 'provider_missing'
+    #: Placement knows a node that is no more.
+    PROVIDER_LEFTOVER = 'provider_leftover'
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Difference:
+    """One thing that differs.
+
+    :ivar detail: a sentence for people.
+    """
+
+    kind: Kind
+    node_uuid: str
+    consumer_uuid: str | None = None
+    detail: str = dataclasses.field(default='', compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """All that is known of one node.
+
+    :ivar class_name: by which Placement should offer it; ``None`` where it
+        should not.
+    :ivar exists: whether Ironic has it.
+    :ivar needed: whether somebody could schedule to it.
+    :ivar hold: the one that is there, as our rows say.
+    :ivar promise: what it is to be held for.
+    :ivar instance_uuid: what is on the node.
+    :ivar consumers: who has what of it; ``None`` without a provider.
+    :ivar strays: those of them that are ours and have no row.
+    """
+
+    node_uuid: str
+    class_name: str | None
+    exists: bool = True
+    needed: bool = True
+    hold: holds.Hold | None = None
+    promise: holds.Promise | None = None
+    instance_uuid: str | None = None
+    consumers: Mapping[str, Mapping[str, int]] | None = None
+    strays: frozenset[str] = frozenset()
+    usages: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    totals: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+def expected(hold: holds.Hold | None,
+             promise: holds.Promise | None) -> str | None:
+    """Tell who is to have a node: a hold, or the promise without one."""
+    if hold is not None:
+        return hold.consumer_uuid
+    return None if promise is None else promise.owner
+
+
+def compare(view: View) -> list[Difference]:
+    """Find what differs about a node."""
+    return sorted(_compare(view))
+
+
+def _compare(view: View) -> Iterator[Difference]:
+    node = view.node_uuid
+    if view.consumers is None:
+        if view.hold is not None:
+            yield Difference(
+                Kind.HOLD_MISSING, node, view.hold.consumer_uuid,
+                'Placement does not know the node that is held.')
+        elif view.exists and view.needed and view.class_name is not None:
+            yield Difference(
+                Kind.PROVIDER_MISSING, node, None,
+                'Placement does not know the node; nova-compute makes its '
+                'provider.')
+        return
+    if not view.exists:
+        yield Difference(
+            Kind.PROVIDER_LEFTOVER, node, None,
+            'Ironic has no such node, and Placement knows it still.')
+    yield from _about_hold(view, view.consumers)
+    for consumer in view.strays:
+        yield Difference(Kind.ORPHAN, node, consumer,
+                         'It is held, and nothing says for what.')
+    yield from _about_usage(view, view.consumers)
+
+
+def _about_hold(view: View, consumers: Mapping[str, Mapping[str, int]]
+                ) -> Iterator[Difference]:
+    hold, promise = view.hold, view.promise
+    if hold is None:
+        if promise is not None and view.class_name is not None and not {
+                promise.instance_uuid, view.instance_uuid} & set(consumers):
+            yield Difference(
+                Kind.UNHELD, view.node_uuid, None,
+                f'It is promised ({promise.owner}), and anybody may get it.'
+                if not consumers else
+                f'It is promised ({promise.owner}), and others have it: '
+                f'{", ".join(sorted(consumers))}.')
+        return
+    there = consumers.get(hold.consumer_uuid)
+    if there is None:
+        yield Difference(
+            Kind.HOLD_MISSING, view.node_uuid, hold.consumer_uuid,
+            f'It is not held any more for {hold.owner}.')
+    elif dict(there) != {view.class_name or hold.resource_class: 1}:
+        yield Difference(
+            Kind.HOLD_DIFFERS, view.node_uuid, hold.consumer_uuid,
+            f'The hold has {_told(there)}, the node is '
+            f'{view.class_name or "of no class"}.')
+
+
+def _about_usage(view: View, consumers: Mapping[str, Mapping[str, int]]
+                 ) -> Iterator[Difference]:
+    for name, used in sorted(view.usages.items()):
+        owned = sum(there.get(name, 0) for there in consumers.values())
+        if used != owned:
+            yield Difference(
+                Kind.GHOST, view.node_uuid, None,
+                f'{used - owned} of the {used} {name} that are used have no '
+                'consumer. "placement-manage db online_data_migrations" '
+                'makes one, which a later audit can tell.')
+        if used > view.totals.get(name, used):
+            yield Difference(
+                Kind.OVERALLOCATED, view.node_uuid, None,
+                f'{used} {name} are used of {view.totals[name]}, by '
+                f'{", ".join(sorted(consumers))}.')
+
+
+def _told(resources: Mapping[str, int]) -> str:
+    return ', '.join(f'{amount} {name}'
+                     for name, amount in sorted(resources.items()))
