@@ -135,6 +135,12 @@ class InstanceReserved(ReservationError):
     status, code = 409, 'reservation.instance_reserved'
 
 
+class ExtensionRefused(ReservationError):
+    """The node is promised to a lease before the new end."""
+
+    status, code = 409, 'reservation.extension_refused'
+
+
 class Contention(ReservationError):
     """Other requests changed the same nodes each time that we tried."""
 
@@ -175,6 +181,75 @@ class NotCanonical(ReservationError):
     status, code = 403, 'guard.not_canonical'
 
 
+class NodePromised(ReservationError):
+    """The node is promised for later, and nothing could take its place."""
+
+    status, code = 403, 'reservation.node_promised'
+
+
+class LeaseNotFound(ReservationError):
+    """No lease of that id is visible to the caller."""
+
+    status, code = 404, 'lease.not_found'
+
+
+class LeaseRefused(ReservationError):
+    """No plan keeps all promises and this one too, or none was found.
+
+    ``reasons`` has what is in the way, ``offers`` what would be accepted.
+    """
+
+    status, code = 409, 'lease.refused'
+
+
+class LeaseFrozen(ReservationError):
+    """What was asked cannot be changed any more where the lease stands."""
+
+    status, code = 409, 'lease.frozen'
+
+
+class LeaseLimit(ReservationError):
+    """The operator allows no lease that is so long, so far or one more."""
+
+    status, code = 403, 'lease.limit_exceeded'
+
+
+class LeaseNotPermitted(ReservationError):
+    """The service that the operator lets decide has refused the lease."""
+
+    status, code = 403, 'lease.not_permitted'
+
+
+class IdempotencyKeyReused(ReservationError):
+    """The idempotency key came with another request before."""
+
+    status, code = 422, 'lease.idempotency_key_reused'
+
+
+class HostNotFound(ReservationError):
+    """No such host, or no such node that could be one."""
+
+    status, code = 404, 'host.not_found'
+
+
+class HostExists(ReservationError):
+    """The node is a host already."""
+
+    status, code = 409, 'host.exists'
+
+
+class HostInUse(ReservationError):
+    """Leases have been promised the host, and no other could serve them."""
+
+    status, code = 409, 'host.in_use'
+
+
+class PropertyNotFound(ReservationError):
+    """No host has a capability of that name."""
+
+    status, code = 404, 'host.property_not_found'
+
+
 class DatabaseUnavailable(ReservationError):
     """The reservations' database does not answer."""
 
@@ -185,6 +260,12 @@ class IronicUnavailable(ReservationError):
     """Ironic does not answer, or refuses our own credentials."""
 
     status, code = 503, 'service.ironic_unavailable'
+
+
+class PlacementUnavailable(ReservationError):
+    """Placement does not answer, or refuses our own credentials."""
+
+    status, code = 503, 'service.placement_unavailable'
 
 
 class Unexpected(ReservationError):

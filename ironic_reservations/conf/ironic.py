@@ -53,6 +53,8 @@ def register(conf: cfg.ConfigOpts) -> None:
     loading.register_adapter_conf_options(conf, GROUP)
     conf.set_default('auth_type', 'none', GROUP)
     conf.set_default('service_type', 'baremetal', GROUP)
+    # NOTE: an Ironic that never answers must not hold up a worker for ever.
+    conf.set_default('timeout', 60, GROUP)
     conf.set_default('valid_interfaces', ['internal', 'public'], GROUP)
 
 

@@ -25,9 +25,11 @@ from ironic_reservations.conf import api
 from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
+from ironic_reservations.conf import leases
+from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
 
-_ROOMS = (default, api, guard, ironic, reservations)
+_ROOMS = (default, api, guard, ironic, leases, placement, reservations)
 
 
 def register(conf: cfg.ConfigOpts) -> None:

@@ -47,6 +47,24 @@ def take(connection: sa.Connection, name: str, owner: str,
     return True
 
 
+def queue_up(connection: sa.Connection, name: str,
+             now: datetime.datetime) -> None:
+    """Wait for all who have queued up before, until this transaction ends.
+
+    For what is counted before it is written: no row is there to be raced
+    for.
+
+    :raises oslo_db.exception.DBDuplicateEntry: another one queued up for
+        the first time just now.
+    """
+    # UPDATE claims SET expires_at = ? WHERE name = ?
+    if not connection.execute(
+            sa.update(tables.claims).where(_c.name == name)
+            .values(expires_at=now)).rowcount:
+        connection.execute(sa.insert(tables.claims).values(
+            name=name, owner='', expires_at=now))
+
+
 def drop(connection: sa.Connection, name: str, owner: str) -> None:
     """Give a piece of work back."""
     connection.execute(sa.delete(tables.claims).where(

@@ -95,8 +95,9 @@ def downgrade(database: db_connection.Database, revision: str,
         with database.read() as connection:
             present = sa.inspect(connection).get_table_names()
             held = {
-                table.name: count for table in (tables.reservations,
-                                                tables.passages)
+                table.name: count for table in (
+                    tables.reservations, tables.passages, tables.leases,
+                    tables.hosts, tables.holds)
                 if table.name in present
                 and (count := connection.execute(
                     sa.select(sa.func.count()).select_from(table)).scalar())}

@@ -18,17 +18,27 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
+import json
 from typing import Any
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
 
 _n = tables.nodes.c
 _FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',
-          'maintenance', 'retired', 'reservable', 'owner', 'lessee')
+          'maintenance', 'retired', 'reservable', 'owner', 'lessee',
+          'properties')
 _COLUMNS = (_n.uuid, _n.generation, *(_n[key] for key in _FACTS))
+_UUIDS = sa.bindparam('uuids', expanding=True)
+# NOTE: what each request needs is put together once; that takes longer than
+# everything else that SQLAlchemy does for it.
+_NODES = sa.select(*_COLUMNS)
+_NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
+_TRAITS = sa.select(tables.node_traits.c.node_uuid, tables.node_traits.c.trait)
+_TRAITS_BY_UUID = _TRAITS.where(tables.node_traits.c.node_uuid.in_(_UUIDS))
 
 
 def _node(row: Sequence[Any], traits: frozenset[str]) -> facts.Node:
@@ -36,7 +46,11 @@ def _node(row: Sequence[Any], traits: frozenset[str]) -> facts.Node:
         uuid=row[0], generation=row[1], name=row[2], resource_class=row[3],
         provision_state=row[4], instance_uuid=row[5], maintenance=row[6],
         retired=row[7], reservable=row[8], owner=row[9], lessee=row[10],
-        traits=traits)
+        properties=_properties(row[11]), traits=traits)
+
+
+def _properties(text: str | None) -> tuple[tuple[str, str], ...]:
+    return tuple(json.loads(text).items()) if text else ()
 
 
 def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
@@ -46,16 +60,15 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
     :param with_traits: one more query, for those who ask about traits.
     """
     # SELECT uuid, generation, ... FROM nodes WHERE uuid IN (...)
-    query = sa.select(*_COLUMNS)
-    of_traits = sa.select(tables.node_traits.c.node_uuid,
-                          tables.node_traits.c.trait)
+    query, of_traits = _NODES, _TRAITS
+    given = {}
     if uuids is not None:
-        query = query.where(_n.uuid.in_(uuids))
-        of_traits = of_traits.where(tables.node_traits.c.node_uuid.in_(uuids))
-    rows = connection.execute(query).all()
+        query, of_traits = _NODES_BY_UUID, _TRAITS_BY_UUID
+        given = {'uuids': list(uuids)}
+    rows = connection.execute(query, given).all()
     traits: dict[str, set[str]] = {}
     if with_traits and rows:
-        for node_uuid, trait in connection.execute(of_traits):
+        for node_uuid, trait in connection.execute(of_traits, given):
             traits.setdefault(node_uuid, set()).add(trait)
     return {row[0]: _node(row, frozenset(traits.get(row[0], ())))
             for row in rows}
@@ -82,22 +95,31 @@ def _visible(sees: facts.Visibility) -> list[sa.ColumnElement[bool]]:
 def read_free_nodes(connection: sa.Connection, resource_class: str | None,
                     traits: Collection[str], sees: facts.Visibility,
                     now: datetime.datetime, start_at: str,
-                    limit: int) -> dict[str, facts.Node]:
+                    limit: int | None, promised: bool = False,
+                    hosts: bool = True) -> dict[str, facts.Node]:
     """Read some of the nodes that look free, in the order of their uuids.
 
     :param start_at: a uuid to begin at, wrapping round: callers that begin
         at different places do not race for the same node.
+    :param limit: ``None``: all of them.
+    :param promised: those that are promised to leases for later, instead of
+        those that are not.
+    :param hosts: whether hosts of leases will do.
     """
     r, p = tables.reservations.c, tables.passages.c
+    later = sa.exists().where(r.node_uuid == _n.uuid, is_promised(now))
     # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
     #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a live passage)
+    #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
     #   AND uuid >= ? ORDER BY uuid LIMIT ?
     free = sa.select(*_COLUMNS).where(
         _n.provision_state == facts.AVAILABLE, _n.instance_uuid.is_(None),
         sa.not_(_n.maintenance), sa.not_(_n.retired), _n.reservable,
         *_wanted(resource_class, traits), *_visible(sees),
         ~sa.exists().where(r.node_uuid == _n.uuid, is_live(now)),
+        ~sa.exists().where(r.node_uuid == _n.uuid, is_leased(now)),
         ~sa.exists().where(p.node_uuid == _n.uuid, p.expires_at > now),
+        later if promised else ~later, *_unless_host(hosts),
     ).order_by(_n.uuid).limit(limit)
     # NOTE: two walks along the index that stop, in one statement: to sort
     # all nodes in order to put those in front behind costs more.
@@ -110,27 +132,66 @@ def read_free_nodes(connection: sa.Connection, resource_class: str | None,
     return {row[0]: _node(row, asked) for row in rows}
 
 
+def _unless_host(hosts: bool) -> list[sa.ColumnElement[bool]]:
+    if hosts:
+        return []
+    return [~sa.exists().where(tables.hosts.c.node_uuid == _n.uuid)]
+
+
 def is_live(now: datetime.datetime) -> sa.ColumnElement[bool]:
     """Say in SQL what :meth:`facts.Reservation.live` says in Python."""
     r = tables.reservations.c
-    return sa.or_(r.state != facts.State.RESERVED.value, r.expires_at > now)
+    return sa.and_(r.immediate == 1, sa.or_(
+        r.state.in_((facts.State.STARTING.value, facts.State.IN_USE.value)),
+        sa.and_(r.state == facts.State.RESERVED.value, r.expires_at > now)))
+
+
+def is_leased(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Say in SQL that a row of ``reservations`` has its node for a lease.
+
+    One that has not been taken back yet has it, too.
+    """
+    r = tables.reservations.c
+    return sa.and_(r.immediate.is_(None), sa.or_(
+        r.state.in_((leases.BookingState.BOUND.value,
+                     leases.BookingState.ENDING.value)),
+        sa.and_(r.state == leases.BookingState.PLANNED.value,
+                r.starts_at <= now, r.expires_at > now)))
+
+
+def is_promised(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Say in SQL that a row of ``reservations`` is for a lease to come."""
+    r = tables.reservations.c
+    return sa.and_(r.immediate.is_(None),
+                   r.state == leases.BookingState.PLANNED.value,
+                   r.starts_at > now)
 
 
 def count_obstacles(connection: sa.Connection, resource_class: str | None,
                     traits: Collection[str], sees: facts.Visibility,
-                    now: datetime.datetime) -> dict[str, int]:
+                    now: datetime.datetime,
+                    hosts: bool = True) -> dict[str, int]:
     """Count the nodes of a class by what keeps each from being picked.
 
     The order of the causes is that of ``planner.pick.why_not``.
+
+    :param hosts: whether hosts of leases will do.
     """
-    r = tables.reservations.c
+    r, p = tables.reservations.c, tables.passages.c
     cause = sa.case(
         (sa.not_(_n.reservable), 'not_reservable'),
+        *((sa.not_(condition), 'reservation_required')
+          for condition in _unless_host(hosts)),
         (_n.retired, 'retired'),
         (_n.maintenance, 'maintenance'),
         (sa.exists().where(r.node_uuid == _n.uuid, is_live(now)), 'reserved'),
+        (sa.exists().where(r.node_uuid == _n.uuid, is_leased(now)), 'leased'),
         (_n.instance_uuid.is_not(None), 'instance_bound'),
         (_n.provision_state.is_distinct_from(facts.AVAILABLE), 'wrong_state'),
+        (sa.exists().where(p.node_uuid == _n.uuid, p.expires_at > now),
+         'busy'),
+        (sa.exists().where(r.node_uuid == _n.uuid, is_promised(now)),
+         'promised'),
         else_='busy')
     seen = sa.select(cause.label('cause')).where(
         *_wanted(resource_class, traits), *_visible(sees)).subquery()
@@ -142,7 +203,10 @@ def count_obstacles(connection: sa.Connection, resource_class: str | None,
 
 
 def _values(node: facts.Node) -> dict[str, Any]:
-    return {key: getattr(node, key) for key in _FACTS}
+    values = {key: getattr(node, key) for key in _FACTS}
+    values['properties'] = (json.dumps(dict(node.properties))
+                            if node.properties else None)
+    return values
 
 
 def advance(connection: sa.Connection, uuid: str, generation: int,
@@ -165,12 +229,85 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     return bool(result.rowcount == 1)
 
 
+# UPDATE nodes SET generation = generation + 1
+#   WHERE uuid IN (...) AND (uuid, generation) IN ((?, ?), ...)
+# NOTE: the first condition is for the index, which MariaDB does not use for
+# pairs.
+_ADVANCE = sa.update(tables.nodes).where(
+    _n.uuid.in_(_UUIDS),
+    sa.tuple_(_n.uuid, _n.generation).in_(
+        sa.bindparam('pairs', expanding=True))
+).values(generation=_n.generation + 1)
+
+
+def advance_all(connection: sa.Connection,
+                generations: Mapping[str, int]) -> bool:
+    """Raise the generations of nodes, if none has changed meanwhile.
+
+    :param generations: those that were planned on, by the nodes' uuids.
+    :returns: ``False`` if somebody else was first; then the transaction has
+        to be given up.
+    """
+    if not generations:
+        return True
+    result = connection.execute(_ADVANCE, {
+        'uuids': list(generations), 'pairs': list(generations.items())})
+    return bool(result.rowcount == len(generations))
+
+
+#: Nodes are summed up by so many.
+_BUCKET = 64
+_BUCKET_OF = (_n.id - _n.id % _BUCKET).label('bucket')
+# SELECT id DIV 64, COUNT(*), SUM(id), SUM(generation + revision)
+#   FROM nodes GROUP BY 1
+_SUMS = sa.select(
+    _BUCKET_OF, sa.func.count(), sa.func.sum(_n.id),
+    sa.func.sum(_n.generation + _n.revision)).group_by(_BUCKET_OF)
+_VERSIONS = sa.select(_n.uuid, _BUCKET_OF, _n.generation, _n.revision)
+# NOTE: the range is for the index.
+_VERSIONS_OF = _VERSIONS.where(
+    _n.id.between(sa.bindparam('first'), sa.bindparam('last')),
+    (_n.id - _n.id % _BUCKET).in_(sa.bindparam('buckets', expanding=True)))
+
+
+def read_sums(connection: sa.Connection) -> dict[int, tuple[int, int, int]]:
+    """Read what changes whenever a node of a bucket does.
+
+    :returns: by bucket, how many nodes there are, the sum of their ids, and
+        that of their generations and revisions, which only ever rise.
+    """
+    return {int(row[0]): (int(row[1]), int(row[2]), int(row[3]))
+            for row in connection.execute(_SUMS)}
+
+
+def read_versions(connection: sa.Connection,
+                  buckets: Collection[int] | None = None
+                  ) -> dict[str, tuple[int, int, int]]:
+    """Read buckets, generations and revisions of nodes, by their uuids.
+
+    :param buckets: ``None``: all of them.
+    """
+    rows = (connection.execute(_VERSIONS) if buckets is None
+            else connection.execute(_VERSIONS_OF, {
+                'first': min(buckets), 'last': max(buckets) + _BUCKET - 1,
+                'buckets': list(buckets)}))
+    return {row[0]: (int(row[1]), row[2], row[3]) for row in rows}
+
+
 def bump(connection: sa.Connection, uuid: str) -> None:
     """Raise a node's generation, whatever it is: every plan is outdated."""
     # UPDATE nodes SET generation = generation + 1 WHERE uuid = ?
     connection.execute(
         sa.update(tables.nodes).where(_n.uuid == uuid)
         .values(generation=_n.generation + 1))
+
+
+def bump_all(connection: sa.Connection, uuids: Collection[str]) -> None:
+    """Raise the generations of nodes, whatever they are."""
+    if uuids:
+        connection.execute(
+            sa.update(tables.nodes).where(_n.uuid.in_(uuids))
+            .values(generation=_n.generation + 1))
 
 
 def insert_node(connection: sa.Connection, node: facts.Node, generation: int,
@@ -204,7 +341,8 @@ def update_facts(connection: sa.Connection, nodes: Collection[facts.Node],
         sa.update(tables.nodes)
         .where(_n.uuid == sa.bindparam('k_uuid'),
                _n.observed_at <= sa.bindparam('v_now'))
-        .values(observed_at=sa.bindparam('v_now'), **values),
+        .values(observed_at=sa.bindparam('v_now'),
+                revision=_n.revision + 1, **values),
         [{'k_uuid': node.uuid, 'v_now': now,
           **{'v_' + key: value for key, value in _values(node).items()}}
          for node in nodes])
@@ -217,7 +355,7 @@ def doubt(connection: sa.Connection, uuid: str) -> None:
     connection.execute(
         sa.update(tables.nodes)
         .where(_n.uuid == uuid, _n.provision_state == facts.AVAILABLE)
-        .values(provision_state=None))
+        .values(provision_state=None, revision=_n.revision + 1))
 
 
 def replace_traits(connection: sa.Connection,

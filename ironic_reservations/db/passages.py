@@ -22,20 +22,23 @@ import sqlalchemy as sa
 from ironic_reservations.db import tables
 
 _p = tables.passages.c
+# SELECT node_uuid, MAX(expires_at) FROM passages
+#   WHERE expires_at > ? AND node_uuid IN (...) GROUP BY node_uuid
+_BUSY = sa.select(
+    _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
+).where(_p.expires_at > sa.bindparam('now')).group_by(_p.node_uuid)
+_BUSY_OF = _BUSY.where(
+    _p.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 
 
 def read_busy(connection: sa.Connection, now: datetime.datetime,
               node_uuids: Collection[str] | None = None
               ) -> dict[str, datetime.datetime]:
     """Read until when nodes may be changed by requests under way."""
-    # SELECT node_uuid, MAX(expires_at) FROM passages
-    #   WHERE expires_at > ? AND node_uuid IN (...) GROUP BY node_uuid
-    query = (sa.select(_p.node_uuid, sa.func.max(_p.expires_at,
-                                                 type_=tables.UTCDateTime))
-             .where(_p.expires_at > now).group_by(_p.node_uuid))
-    if node_uuids is not None:
-        query = query.where(_p.node_uuid.in_(node_uuids))
-    return {uuid: until for uuid, until in connection.execute(query)}
+    rows = (connection.execute(_BUSY, {'now': now}) if node_uuids is None
+            else connection.execute(_BUSY_OF, {'now': now,
+                                               'uuids': list(node_uuids)}))
+    return {uuid: until for uuid, until in rows}
 
 
 def insert(connection: sa.Connection, node_uuid: str,

@@ -10,7 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``reservations``: one node promised to one instance."""
+"""Rows of ``reservations``: one node promised to one instance.
+
+Those that promise a node to a lease are in :mod:`.bookings`.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,9 @@ from ironic_reservations.planner import facts
 _r = tables.reservations.c
 _COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
             _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id)
+_HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
+_HELD_OF = _HELD.where(
+    _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 _STATES = {state.value: state for state in facts.State}
 SORT_KEYS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
              'expires_at', 'state', 'project_id')
@@ -45,7 +51,8 @@ def read_by_uuid(connection: sa.Connection,
                  uuid: str) -> facts.Reservation | None:
     """Read one reservation, live or not."""
     row = connection.execute(
-        sa.select(*_COLUMNS).where(_r.uuid == uuid)).one_or_none()
+        sa.select(*_COLUMNS).where(_r.uuid == uuid,
+                                   _r.immediate == 1)).one_or_none()
     return None if row is None else _reservation(row)
 
 
@@ -63,9 +70,11 @@ def read_related(connection: sa.Connection, uuid: str | None,
     parts = [sa.select(*_COLUMNS).where(_r.instance_uuid == instance_uuid,
                                         _r.immediate == 1)]
     if node_uuids:
-        parts.append(sa.select(*_COLUMNS).where(_r.node_uuid.in_(node_uuids)))
+        parts.append(sa.select(*_COLUMNS).where(
+            _r.node_uuid.in_(node_uuids), _r.immediate == 1))
     if uuid is not None:
-        parts.append(sa.select(*_COLUMNS).where(_r.uuid == uuid))
+        parts.append(sa.select(*_COLUMNS).where(_r.uuid == uuid,
+                                                _r.immediate == 1))
     # NOTE: one SELECT each, so that each goes by its own index.
     rows = connection.execute(sa.union(*parts) if len(parts) > 1
                               else parts[0]).all()
@@ -76,10 +85,9 @@ def read_of_nodes(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
                   ) -> dict[str, facts.Reservation]:
     """Read the reservations of nodes, or all of them, by node; live or not."""
-    query = sa.select(*_COLUMNS).where(_r.immediate == 1)
-    if node_uuids is not None:
-        query = query.where(_r.node_uuid.in_(node_uuids))
-    return {row[2]: _reservation(row) for row in connection.execute(query)}
+    rows = (connection.execute(_HELD) if node_uuids is None
+            else connection.execute(_HELD_OF, {'uuids': list(node_uuids)}))
+    return {row[2]: _reservation(row) for row in rows}
 
 
 def insert(connection: sa.Connection,
@@ -159,9 +167,13 @@ def read_starting(connection: sa.Connection) -> frozenset[str]:
 
 def read_live_node_uuids(connection: sa.Connection,
                          now: datetime.datetime) -> frozenset[str]:
-    """Read which nodes are reserved."""
-    return frozenset(connection.execute(
-        sa.select(_r.node_uuid).where(nodes.is_live(now))).scalars())
+    """Read which nodes are reserved, or have been leased."""
+    # SELECT node_uuid WHERE it is live UNION SELECT node_uuid WHERE a lease
+    #   has it
+    # NOTE: one SELECT each, so that each goes by its own index.
+    return frozenset(connection.execute(sa.union(
+        sa.select(_r.node_uuid).where(nodes.is_live(now)),
+        sa.select(_r.node_uuid).where(nodes.is_leased(now)))).scalars())
 
 
 def count_live(connection: sa.Connection,

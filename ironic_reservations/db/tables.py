@@ -80,7 +80,11 @@ nodes = sa.Table(
     sa.Column('reservable', sa.Boolean, nullable=False),
     sa.Column('owner', sa.String(255)),
     sa.Column('lessee', sa.String(255)),
+    sa.Column('properties', sa.Text),
     sa.Column('observed_at', UTCDateTime, nullable=False),
+    # NOTE: counts the changes to what Ironic says, so that a process knows
+    # from one sum what it has to read again.
+    sa.Column('revision', sa.Integer, nullable=False, server_default='0'),
     sa.Index(None, 'resource_class', 'provision_state'),
     **_MYSQL)
 
@@ -98,20 +102,128 @@ reservations = sa.Table(
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
     sa.Column('node_uuid', sa.String(36), sa.ForeignKey('nodes.uuid'),
               nullable=False),
-    sa.Column('instance_uuid', sa.String(36), nullable=False),
+    # NOTE: NULL for a node that is promised to a lease.
+    sa.Column('instance_uuid', sa.String(36)),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
+    # NOTE: NULL for a promise that binds from the moment it is made.
+    sa.Column('starts_at', UTCDateTime),
     sa.Column('expires_at', UTCDateTime, nullable=False),
     sa.Column('state', sa.String(16), nullable=False),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
+    sa.Column('lease_reservation_id', sa.String(36),
+              sa.ForeignKey('lease_reservations.id')),
+    sa.Column('place', sa.Integer),
+    sa.Column('lessee', sa.String(255)),
+    sa.Column('lessee_before', sa.String(255)),
     # NOTE: one for a reservation that binds from now on, NULL for what may
     # share the node with others at other times: NULLs never collide.
     sa.Column('immediate', sa.SmallInteger),
     sa.UniqueConstraint('node_uuid', 'immediate'),
     sa.UniqueConstraint('instance_uuid', 'immediate'),
+    sa.UniqueConstraint('lease_reservation_id', 'place'),
     sa.Index(None, 'project_id'),
     sa.Index(None, 'expires_at'),
+    # NOTE: what has a node now is little beside what is promised for later.
+    sa.Index(None, 'state', 'starts_at'),
+    **_MYSQL)
+
+#: Nodes that an operator has opened to leases.
+hosts = sa.Table(
+    'hosts', metadata,
+    sa.Column('id', sa.Integer, primary_key=True),
+    sa.Column('node_uuid', sa.String(36), sa.ForeignKey('nodes.uuid'),
+              nullable=False, unique=True),
+    sa.Column('reservable', sa.Boolean, nullable=False),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    sa.Column('updated_at', UTCDateTime),
+    sqlite_autoincrement=True,
+    **_MYSQL)
+
+#: What an operator says of a host besides what Ironic does.
+host_capabilities = sa.Table(
+    'host_capabilities', metadata,
+    sa.Column('host_id', sa.Integer,
+              sa.ForeignKey('hosts.id', ondelete='CASCADE'),
+              primary_key=True),
+    sa.Column('name', sa.String(64), primary_key=True),
+    sa.Column('value', sa.Text, nullable=False),
+    **_MYSQL)
+
+#: The names of such capabilities, and whether all may read them.
+capabilities = sa.Table(
+    'capabilities', metadata,
+    sa.Column('name', sa.String(64), primary_key=True),
+    sa.Column('id', sa.String(36), nullable=False, unique=True),
+    sa.Column('private', sa.Boolean, nullable=False),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    sa.Column('updated_at', UTCDateTime),
+    **_MYSQL)
+
+leases = sa.Table(
+    'leases', metadata,
+    sa.Column('id', sa.String(36), primary_key=True),
+    sa.Column('generation', sa.Integer, nullable=False),
+    sa.Column('name', sa.String(80), nullable=False),
+    sa.Column('project_id', sa.String(255)),
+    sa.Column('user_id', sa.String(255)),
+    sa.Column('starts_at', UTCDateTime, nullable=False),
+    sa.Column('ends_at', UTCDateTime, nullable=False),
+    sa.Column('before_end_at', UTCDateTime),
+    sa.Column('status', sa.String(16), nullable=False),
+    sa.Column('degraded', sa.Boolean, nullable=False),
+    sa.Column('waiting', sa.Text),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    sa.Column('updated_at', UTCDateTime),
+    # NOTE: digests of a client's own name for its request (with the
+    # project) and of the request: asked twice, it is served once.
+    sa.Column('request_key', sa.String(64), unique=True),
+    sa.Column('request_digest', sa.String(64)),
+    # NOTE: when the reconciler has to look at the lease, NULL for never;
+    # and which process does, until when.
+    sa.Column('due_at', UTCDateTime),
+    sa.Column('attempts', sa.Integer, nullable=False),
+    sa.Column('claimed_by', sa.String(255)),
+    sa.Column('claimed_until', UTCDateTime),
+    sa.Index(None, 'created_at', 'id'),
+    sa.Index(None, 'project_id', 'created_at'),
+    sa.Index(None, 'due_at'),
+    **_MYSQL)
+
+lease_reservations = sa.Table(
+    'lease_reservations', metadata,
+    sa.Column('id', sa.String(36), primary_key=True),
+    sa.Column('lease_id', sa.String(36),
+              sa.ForeignKey('leases.id', ondelete='CASCADE'),
+              nullable=False, index=True),
+    sa.Column('place', sa.Integer, nullable=False),
+    sa.Column('resource_type', sa.String(32), nullable=False),
+    sa.Column('resource_id', sa.String(36), nullable=False),
+    sa.Column('status', sa.String(16), nullable=False),
+    sa.Column('least', sa.Integer, nullable=False),
+    sa.Column('most', sa.Integer, nullable=False),
+    sa.Column('hypervisor_properties', sa.Text, nullable=False),
+    sa.Column('resource_properties', sa.Text, nullable=False),
+    sa.Column('before_end', sa.String(32), nullable=False),
+    sa.Column('missing_resources', sa.Boolean, nullable=False),
+    sa.Column('resources_changed', sa.Boolean, nullable=False),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    sa.Column('updated_at', UTCDateTime),
+    **_MYSQL)
+
+lease_events = sa.Table(
+    'lease_events', metadata,
+    sa.Column('id', sa.String(36), primary_key=True),
+    sa.Column('lease_id', sa.String(36),
+              sa.ForeignKey('leases.id', ondelete='CASCADE'),
+              nullable=False),
+    sa.Column('event_type', sa.String(32), nullable=False),
+    sa.Column('time', UTCDateTime, nullable=False),
+    sa.Column('status', sa.String(16), nullable=False),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    sa.Column('updated_at', UTCDateTime),
+    sa.UniqueConstraint('lease_id', 'event_type'),
     **_MYSQL)
 
 #: Guarded requests that are on their way to Ironic right now.
@@ -132,4 +244,43 @@ claims = sa.Table(
     sa.Column('name', sa.String(64), primary_key=True),
     sa.Column('owner', sa.String(255), nullable=False),
     sa.Column('expires_at', UTCDateTime, nullable=False),
+    **_MYSQL)
+
+#: What keeps promised nodes from everybody else in Placement.
+holds = sa.Table(
+    'holds', metadata,
+    sa.Column('id', sa.Integer, primary_key=True),
+    sa.Column('generation', sa.Integer, nullable=False),
+    sa.Column('consumer_uuid', sa.String(36), nullable=False, unique=True),
+    # NOTE: no foreign keys: a hold outlives the node and the promise, until
+    # it has been taken back.
+    sa.Column('node_uuid', sa.String(36), nullable=False),
+    sa.Column('owner', sa.String(36), nullable=False),
+    sa.Column('resource_class', sa.String(255), nullable=False),
+    sa.Column('project_id', sa.String(255), nullable=False),
+    sa.Column('user_id', sa.String(255), nullable=False),
+    sa.Column('instance_uuid', sa.String(36)),
+    sa.Column('state', sa.String(16), nullable=False),
+    sa.Column('landed', sa.Boolean, nullable=False),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    sa.Column('updated_at', UTCDateTime),
+    sa.Column('deadline', UTCDateTime, nullable=False),
+    # NOTE: one for what the node is held by, NULL for what is being taken
+    # back: NULLs never collide.
+    sa.Column('live', sa.SmallInteger),
+    sa.UniqueConstraint('node_uuid', 'live'),
+    sa.Index(None, 'owner'),
+    sa.Index(None, 'state', 'deadline'),
+    **_MYSQL)
+
+#: How the providers of nodes were when an audit found nothing wrong.
+providers_seen = sa.Table(
+    'providers_seen', metadata,
+    sa.Column('provider_uuid', sa.String(36), primary_key=True),
+    sa.Column('generation', sa.Integer, nullable=False),
+    sa.Column('resource_class', sa.String(255), nullable=False),
+    # NOTE: who was to have the node: our hold, or a promise that its
+    # instance has taken up; NULL for nobody of ours.
+    sa.Column('expected', sa.String(36)),
+    sa.Column('seen_at', UTCDateTime, nullable=False),
     **_MYSQL)

@@ -1,0 +1,206 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``holds``: what we have, or may have, written to Placement.
+
+A row is there before anything is written and goes after all has been taken
+back.  Whoever changes a row names the generation that it saw, so that of two
+that work on it one stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import nodes
+from ironic_reservations.db import tables
+from ironic_reservations.planner import holds
+
+_h = tables.holds.c
+_r = tables.reservations.c
+_COLUMNS = (_h.id, _h.consumer_uuid, _h.node_uuid, _h.owner,
+            _h.resource_class, _h.project_id, _h.user_id, _h.state,
+            _h.created_at, _h.deadline, _h.landed, _h.instance_uuid,
+            _h.generation)
+_STATES = {state.value: state for state in holds.HoldState}
+
+
+def _hold(row: Sequence[Any]) -> holds.Hold:
+    return holds.Hold(*row[:7], _STATES[row[7]], *row[8:])
+
+
+def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
+    """Write that a node is about to be held; its ``id`` is of no account.
+
+    :raises oslo_db.exception.DBDuplicateEntry: the node is held already, or
+        the consumer is not a new one.
+    """
+    result = connection.execute(sa.insert(tables.holds).values(
+        consumer_uuid=hold.consumer_uuid, node_uuid=hold.node_uuid,
+        owner=hold.owner, resource_class=hold.resource_class,
+        project_id=hold.project_id, user_id=hold.user_id,
+        instance_uuid=hold.instance_uuid, state=hold.state.value,
+        landed=hold.landed, created_at=hold.created_at,
+        deadline=hold.deadline, generation=hold.generation,
+        live=_live(hold.state)))
+    assert result.inserted_primary_key is not None
+    return dataclasses.replace(hold, id=result.inserted_primary_key[0])
+
+
+def _live(state: holds.HoldState) -> int | None:
+    return None if state is holds.HoldState.RELEASING else 1
+
+
+def change(connection: sa.Connection, hold: holds.Hold,
+           now: datetime.datetime, **changed: Any) -> holds.Hold | None:
+    """Change a hold; gives it as it is then, ``None`` if it had changed.
+
+    :param changed: ``state``, ``deadline``, ``landed``, ``instance_uuid``.
+    """
+    # UPDATE holds SET ..., generation = generation + 1
+    #   WHERE id = ? AND generation = ?
+    after = dataclasses.replace(hold, generation=hold.generation + 1,
+                                **changed)
+    done = connection.execute(
+        sa.update(tables.holds)
+        .where(_h.id == hold.id, _h.generation == hold.generation)
+        .values(state=after.state.value, live=_live(after.state),
+                deadline=after.deadline, landed=after.landed,
+                instance_uuid=after.instance_uuid, updated_at=now,
+                generation=after.generation)).rowcount
+    return after if done else None
+
+
+def delete(connection: sa.Connection, hold: holds.Hold) -> bool:
+    """Delete the row of a hold; tells whether it was as it was seen."""
+    return bool(connection.execute(sa.delete(tables.holds).where(
+        _h.id == hold.id, _h.generation == hold.generation)).rowcount)
+
+
+def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
+    """Read one hold."""
+    row = connection.execute(
+        sa.select(*_COLUMNS).where(_h.id == hold_id)).one_or_none()
+    return None if row is None else _hold(row)
+
+
+def read_of_node(connection: sa.Connection,
+                 node_uuid: str) -> list[holds.Hold]:
+    """Read the holds of a node: one that is live at most, and older ones."""
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).where(_h.node_uuid == node_uuid)
+        .order_by(_h.id))]
+
+
+def supersede(connection: sa.Connection, node_uuid: str, owner: str,
+              now: datetime.datetime, deadline: datetime.datetime) -> None:
+    """Write that a node is to be taken back from all other reservations."""
+    _release(connection, sa.and_(_h.node_uuid == node_uuid,
+                                 _h.owner != owner), now, deadline)
+
+
+def read_of_owners(connection: sa.Connection,
+                   owners: Collection[str]) -> list[holds.Hold]:
+    """Read what is held for some reservations, or is being taken back."""
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).where(_h.owner.in_(owners)).order_by(_h.id))]
+
+
+def read_all(connection: sa.Connection) -> list[holds.Hold]:
+    """Read all holds."""
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).order_by(_h.id))]
+
+
+def read_left_over(connection: sa.Connection, now: datetime.datetime,
+                   limit: int) -> list[holds.Hold]:
+    """Read the holds that nobody works on any more, the oldest first."""
+    # SELECT ... WHERE state <> 'active' AND deadline <= ?
+    #   ORDER BY deadline LIMIT ?
+    working = [state.value for state in holds.HoldState
+               if state is not holds.HoldState.ACTIVE]
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS)
+        .where(_h.state.in_(working), _h.deadline <= now)
+        .order_by(_h.deadline, _h.id).limit(limit))]
+
+
+def release(connection: sa.Connection, owners: Collection[str],
+            now: datetime.datetime, deadline: datetime.datetime) -> None:
+    """Write that what is held for some reservations is to be taken back.
+
+    Belongs into the transaction that ends them.
+    """
+    if owners:
+        _release(connection, _h.owner.in_(owners), now, deadline)
+
+
+def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
+             now: datetime.datetime, deadline: datetime.datetime) -> None:
+    # UPDATE holds SET state = 'releasing', live = NULL,
+    #   generation = generation + 1, deadline = ...
+    #   WHERE (which) AND state <> 'releasing'
+    # NOTE: who may be in the middle of writing it keeps its deadline.
+    connection.execute(
+        sa.update(tables.holds)
+        .where(which, _h.state != holds.HoldState.RELEASING.value)
+        .values(state=holds.HoldState.RELEASING.value, live=None,
+                generation=_h.generation + 1, updated_at=now,
+                deadline=sa.case(
+                    (_h.state == holds.HoldState.ACTIVE.value,
+                     sa.bindparam('until', deadline,
+                                  type_=_h.deadline.type)),
+                    else_=_h.deadline)))
+
+
+def read_forsaken(connection: sa.Connection, now: datetime.datetime,
+                  limit: int) -> list[str]:
+    """Read for which reservations something is held that are no more."""
+    # SELECT DISTINCT owner FROM holds LEFT JOIN reservations ON uuid = owner
+    #   WHERE holds.state <> 'releasing'
+    #     AND (reservations.uuid IS NULL OR NOT (it has its node)) LIMIT ?
+    return list(connection.execute(
+        sa.select(_h.owner).distinct()
+        .select_from(tables.holds.outerjoin(
+            tables.reservations, _r.uuid == _h.owner))
+        .where(_h.state != holds.HoldState.RELEASING.value,
+               sa.or_(_r.uuid.is_(None), sa.not_(sa.or_(
+                   nodes.is_live(now), nodes.is_leased(now)))))
+        .limit(limit)).scalars())
+
+
+def read_consumer(connection: sa.Connection,
+                  consumer_uuid: str) -> holds.Hold | None:
+    """Read the hold that is, or was to be, a consumer."""
+    row = connection.execute(sa.select(*_COLUMNS).where(
+        _h.consumer_uuid == consumer_uuid)).one_or_none()
+    return None if row is None else _hold(row)
+
+
+def read_promises(connection: sa.Connection, now: datetime.datetime,
+                  node_uuid: str | None = None) -> list[holds.Promise]:
+    """Read for which promises nodes are to be held now.
+
+    :param node_uuid: of this node only.
+    """
+    query = (sa.select(_r.uuid, _r.node_uuid, _r.instance_uuid,
+                       _r.project_id, _r.user_id)
+             .where(sa.or_(nodes.is_live(now), nodes.is_leased(now))))
+    if node_uuid is not None:
+        query = query.where(_r.node_uuid == node_uuid)
+    return [holds.Promise(*row) for row in connection.execute(query)]

@@ -1,0 +1,185 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``hosts``: nodes that are open to leases, and what is said of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+from typing import Any
+import uuid as uuid_module
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+
+_h = tables.hosts.c
+_c = tables.host_capabilities.c
+_p = tables.capabilities.c
+_HOSTS = sa.select(_h.id, _h.node_uuid, _h.reservable, _h.created_at,
+                   _h.updated_at).order_by(_h.id)
+# NOTE: put together once, since each request on the timeline needs it.
+_HOSTS_BY_NODE = _HOSTS.where(
+    _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+_CAPABILITIES = sa.select(_c.host_id, _c.name, _c.value).order_by(_c.name)
+_CAPABILITIES_BY_HOST = _CAPABILITIES.where(
+    _c.host_id.in_(sa.bindparam('ids', expanding=True)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A host without its node."""
+
+    id: int
+    node_uuid: str
+    reservable: bool
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    capabilities: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Property:
+    """The name of a capability, and what hosts have there."""
+
+    id: str
+    name: str
+    private: bool
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    values: tuple[str, ...] = ()
+
+
+def read(connection: sa.Connection, *, ids: Collection[int] | None = None,
+         node_uuids: Collection[str] | None = None, after: int | None = None,
+         limit: int | None = None) -> list[Row]:
+    """Read hosts, in the order of their ids.
+
+    :param after: the last id of the page before.
+    """
+    query, given = _HOSTS, {}
+    if node_uuids is not None:
+        query, given = _HOSTS_BY_NODE, {'uuids': list(node_uuids)}
+    if ids is not None:
+        query = query.where(_h.id.in_(ids))
+    if after is not None:
+        query = query.where(_h.id > after)
+    if limit is not None:
+        query = query.limit(limit)
+    rows = connection.execute(query, given).all()
+    if not rows:
+        return []
+    said = (connection.execute(_CAPABILITIES)
+            if ids is node_uuids is after is limit is None
+            else connection.execute(_CAPABILITIES_BY_HOST,
+                                    {'ids': [row[0] for row in rows]}))
+    capabilities: dict[int, dict[str, str]] = {}
+    for host_id, name, value in said:
+        capabilities.setdefault(host_id, {})[name] = value
+    return [_row(row, capabilities.get(row[0], {})) for row in rows]
+
+
+def read_node_uuids(connection: sa.Connection,
+                    node_uuids: Collection[str]) -> frozenset[str]:
+    """Read which of some nodes are hosts."""
+    return frozenset(connection.execute(
+        sa.select(_h.node_uuid).where(_h.node_uuid.in_(node_uuids))
+    ).scalars())
+
+
+def _row(row: Sequence[Any], capabilities: Mapping[str, str]) -> Row:
+    return Row(row[0], row[1], row[2], row[3], row[4], capabilities)
+
+
+def insert(connection: sa.Connection, node_uuid: str,
+           now: datetime.datetime) -> int:
+    """Open a node to leases; gives the host's id.
+
+    :raises oslo_db.exception.DBDuplicateEntry: it is a host already.
+    """
+    result = connection.execute(sa.insert(tables.hosts).values(
+        node_uuid=node_uuid, reservable=True, created_at=now))
+    assert result.inserted_primary_key is not None
+    return int(result.inserted_primary_key[0])
+
+
+def update_reservable(connection: sa.Connection, host_id: int,
+                      reservable: bool, now: datetime.datetime) -> None:
+    """Let a host be leased, or not."""
+    connection.execute(sa.update(tables.hosts).where(_h.id == host_id)
+                       .values(reservable=reservable, updated_at=now))
+
+
+def touch(connection: sa.Connection, host_id: int,
+          now: datetime.datetime) -> None:
+    """Tell that what is said of a host has changed."""
+    connection.execute(sa.update(tables.hosts).where(_h.id == host_id)
+                       .values(updated_at=now))
+
+
+def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
+                       said: Mapping[str, str | None],
+                       now: datetime.datetime) -> None:
+    """Say things of hosts; ``None`` takes a word back."""
+    if not said or not host_ids:
+        return
+    connection.execute(sa.delete(tables.host_capabilities).where(
+        _c.host_id.in_(host_ids), _c.name.in_(said)))
+    known = set(connection.execute(
+        sa.select(_p.name).where(_p.name.in_(said))).scalars())
+    new = [name for name, value in said.items()
+           if value is not None and name not in known]
+    if new:
+        connection.execute(sa.insert(tables.capabilities), [
+            {'name': name, 'id': str(uuid_module.uuid4()), 'private': False,
+             'created_at': now} for name in new])
+    rows = [{'host_id': host_id, 'name': name, 'value': value}
+            for host_id in host_ids for name, value in said.items()
+            if value is not None]
+    if rows:
+        connection.execute(sa.insert(tables.host_capabilities), rows)
+
+
+def delete(connection: sa.Connection, host_id: int) -> None:
+    """Close a node to leases."""
+    connection.execute(sa.delete(tables.host_capabilities).where(
+        _c.host_id == host_id))
+    connection.execute(sa.delete(tables.hosts).where(_h.id == host_id))
+
+
+def read_properties(connection: sa.Connection,
+                    name: str | None = None) -> list[Property]:
+    """Read the names of capabilities that hosts have, in their order."""
+    query = sa.select(_p.id, _p.name, _p.private, _p.created_at,
+                      _p.updated_at).order_by(_p.name)
+    said = sa.select(_c.name, _c.value).distinct().order_by(_c.value)
+    if name is not None:
+        query, said = query.where(_p.name == name), said.where(
+            _c.name == name)
+    values: dict[str, list[str]] = {}
+    for key, value in connection.execute(said):
+        values.setdefault(key, []).append(value)
+    return [Property(*row, tuple(values[row[1]]))
+            for row in connection.execute(query) if row[1] in values]
+
+
+def update_private(connection: sa.Connection, name: str, private: bool,
+                   now: datetime.datetime) -> None:
+    """Hide a capability from those who do not manage hosts, or show it."""
+    connection.execute(sa.update(tables.capabilities)
+                       .where(_p.name == name)
+                       .values(private=private, updated_at=now))
