@@ -46,10 +46,12 @@ class InProcess:
         self._pool: futures.ThreadPoolExecutor | None = None
         self._pid: int | None = None
 
-    def get(self, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
-        """Send a GET.
+    def send(self, method: str, path: str, headers: Mapping[str, str],
+             body: Any = None) -> tuple[int, Any]:
+        """Send a request.
 
         :param path: path and query, quoted.
+        :param body: what to send as JSON; ``None``, nothing.
         :returns: (status, decoded JSON or ``None``).
         """
         if self._pid != os.getpid():
@@ -59,20 +61,26 @@ class InProcess:
                 _THREADS, 'ironic-reservations-call')
             self._pid = os.getpid()
         assert self._pool is not None
-        return self._pool.submit(self._call, path, dict(headers)).result()
+        return self._pool.submit(self._call, method, path, dict(headers),
+                                 body).result()
 
-    def _call(self, path: str, headers: dict[str, str]) -> tuple[int, Any]:
+    def _call(self, method: str, path: str, headers: dict[str, str],
+              body: Any) -> tuple[int, Any]:
         raw, _, query = path.partition('?')
+        sent = b'' if body is None else json.dumps(body).encode('ascii')
         environ: dict[str, Any] = {
-            'REQUEST_METHOD': 'GET', 'SCRIPT_NAME': '',
+            'REQUEST_METHOD': method, 'SCRIPT_NAME': '',
             'PATH_INFO': parse.unquote_to_bytes(raw).decode('latin-1'),
             'QUERY_STRING': query, 'SERVER_NAME': '127.0.0.1',
             'SERVER_PORT': '80', 'SERVER_PROTOCOL': 'HTTP/1.1',
             'REMOTE_ADDR': '127.0.0.1',
             'wsgi.version': (1, 0), 'wsgi.url_scheme': 'http',
-            'wsgi.input': io.BytesIO(), 'wsgi.errors': sys.stderr,
+            'wsgi.input': io.BytesIO(sent), 'wsgi.errors': sys.stderr,
             'wsgi.multithread': True, 'wsgi.multiprocess': False,
             'wsgi.run_once': False}
+        if body is not None:
+            environ['CONTENT_TYPE'] = 'application/json'
+            environ['CONTENT_LENGTH'] = str(len(sent))
         for key, value in headers.items():
             environ['HTTP_' + key.upper().replace('-', '_')] = value
         status: list[int] = []
@@ -84,11 +92,11 @@ class InProcess:
 
         chunks = self._app(environ, start_response)
         try:
-            body = b''.join(chunks)
+            answer = b''.join(chunks)
         finally:
             if hasattr(chunks, 'close'):
                 chunks.close()
         try:
-            return status[0], json.loads(body) if body else None
+            return status[0], json.loads(answer) if answer else None
         except ValueError:
             return status[0], None

@@ -10,12 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What we ask of Ironic: a node, the nodes, those that changed."""
+"""What we ask of Ironic: nodes to read, and the little that we change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+import json
 from typing import Any
 from typing import Protocol
 from urllib import parse
@@ -33,17 +34,28 @@ from ironic_reservations.planner import facts
 #: Few nodes change between two polls.
 _CHANGED_PAGE = 50
 _FIELDS = ('uuid,name,provision_state,instance_uuid,maintenance,retired,'
-           'resource_class,traits,owner,lessee,extra')
+           'resource_class,traits,owner,lessee,properties,extra')
+#: What a lease can ask for.
+_PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
 #: The key of a node's ``extra`` by which an operator closes it.
 RESERVABLE = 'reservable'
 VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
 _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 
 
-class Transport(Protocol):
-    """Something that sends a GET."""
+class Refused(Exception):
+    """Ironic does not do that with the node as it is."""
 
-    def get(self, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(f'Ironic refuses with {status}: {said}')
+        self.status = status
+
+
+class Transport(Protocol):
+    """Something that sends requests."""
+
+    def send(self, method: str, path: str, headers: Mapping[str, str],
+             body: Any = None) -> tuple[int, Any]:
         """Give (status, decoded JSON)."""
 
 
@@ -57,10 +69,12 @@ class _Http:
         self._adapter = loading.load_adapter_from_conf_options(
             conf, 'ironic', session=session, auth=auth)
 
-    def get(self, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
+    def send(self, method: str, path: str, headers: Mapping[str, str],
+             body: Any = None) -> tuple[int, Any]:
         try:
-            answer = self._adapter.get(path, headers=dict(headers),
-                                       raise_exc=False)
+            answer = self._adapter.request(
+                path, method, headers=dict(headers), raise_exc=False,
+                **({} if body is None else {'json': body}))
         except ksa_exc.ClientException as exc:
             raise errors.IronicUnavailable(
                 f'Ironic cannot be asked ({type(exc).__name__}), so nothing '
@@ -74,7 +88,7 @@ class _Http:
 
 
 class Ironic:
-    """Reads nodes from Ironic.
+    """Reads nodes from Ironic, and changes them.
 
     :param transport: how requests get there.
     :param headers: sent with each one: whose eyes we look through.
@@ -100,7 +114,7 @@ class Ironic:
         return cls(transport, headers)
 
     def _get(self, path: str) -> tuple[int, Any]:
-        status, body = self._transport.get(path, self._headers)
+        status, body = self._transport.send('GET', path, self._headers)
         if status in (200, 400, 404):
             return status, body
         raise errors.IronicUnavailable(
@@ -142,6 +156,58 @@ class Ironic:
                                  'limit': str(_CHANGED_PAGE)}):
             yield [_node(body) for body in page]
 
+    def write_lessee(self, uuid: str, lessee: str | None) -> None:
+        """Give a node to a project, or to none.
+
+        :raises Refused: the node cannot be changed now.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        self._change('PATCH', f'/v1/nodes/{uuid}', [
+            {'op': 'remove', 'path': '/lessee'} if lessee is None else
+            {'op': 'add', 'path': '/lessee', 'value': lessee}])
+
+    def undeploy(self, uuid: str) -> None:
+        """Begin to take a node down, and to clean it.
+
+        :raises Refused: not from the state that it is in.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        self._provision(uuid, 'deleted')
+
+    def abort(self, uuid: str) -> None:
+        """Give up what a node is held in the middle of.
+
+        :raises Refused: not from the state that it is in.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        self._provision(uuid, 'abort')
+
+    def clear_instance(self, uuid: str) -> None:
+        """Take an instance off a node that is not deployed.
+
+        :raises Refused: the node cannot be changed now.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        self._change('PATCH', f'/v1/nodes/{uuid}',
+                     [{'op': 'remove', 'path': '/instance_uuid'}])
+
+    def _provision(self, uuid: str, target: str) -> None:
+        self._change('PUT', f'/v1/nodes/{uuid}/states/provision',
+                     {'target': target})
+
+    def _change(self, method: str, path: str, body: Any) -> None:
+        status, answer = self._transport.send(method, path, self._headers,
+                                              body)
+        if 200 <= status < 300:
+            return
+        if status in (400, 403, 404, 406, 409):
+            raise Refused(status, _said(answer))
+        raise errors.IronicUnavailable(
+            f'Ironic answered {status} when it was asked to change a node. '
+            + ('Its credentials for this service are not right: the operator '
+               'should look at [ironic] in ironic-reservations.conf.'
+               if status == 401 else 'It is tried again later.'))
+
     def _pages(self, filters: Mapping[str, str]
                ) -> Iterator[list[Mapping[str, Any]]]:
         marker: str | None = None
@@ -161,8 +227,25 @@ class Ironic:
             marker = body['nodes'][-1]['uuid']
 
 
+def _said(answer: Any) -> str:
+    """Find the sentence in an error of Ironic's, or of our guard."""
+    if not isinstance(answer, dict):
+        return 'it gives no reason'
+    inner: Any = answer.get('error_message')
+    if isinstance(inner, str):
+        try:
+            inner = json.loads(inner)
+        except ValueError:
+            return inner
+    if isinstance(inner, dict):
+        return str(inner.get('faultstring') or inner.get('description')
+                   or inner)
+    return str(answer)
+
+
 def _node(body: Mapping[str, Any]) -> facts.Node:
     extra = body.get('extra') or {}
+    properties = body.get('properties') or {}
     return facts.Node(
         uuid=body['uuid'], name=body.get('name'),
         resource_class=body.get('resource_class'),
@@ -175,4 +258,6 @@ def _node(body: Mapping[str, Any]) -> facts.Node:
         # string.
         reservable=strutils.bool_from_string(extra.get(RESERVABLE, True),
                                              default=True),
-        owner=body.get('owner'), lessee=body.get('lessee'))
+        owner=body.get('owner'), lessee=body.get('lessee'),
+        properties=tuple((key, str(properties[key])) for key in _PROPERTIES
+                         if properties.get(key) is not None))

@@ -40,7 +40,9 @@ class Nodes:
         self.bodies = bodies
         self.page = page
         self.status = 200
+        self.refusal = None
         self.asked = []
+        self.changes = []
 
     def answer(self, path, headers):
         self.asked.append((path, dict(headers)))
@@ -64,19 +66,27 @@ class Nodes:
             answer['next'] = 'http://elsewhere/'
         return 200, answer
 
-    def get(self, path, headers):
+    def send(self, method, path, headers, body=None):
         """Be a transport."""
-        return self.answer(path, headers)
+        if method == 'GET':
+            return self.answer(path, headers)
+        self.asked.append((path, dict(headers)))
+        self.changes.append((method, path, body))
+        return self.status, self.refusal
 
     def __call__(self, environ, start_response):
         """Be a WSGI application."""
         headers = {key[5:].replace('_', '-').title(): value
                    for key, value in environ.items()
                    if key.startswith('HTTP_')}
-        status, body = self.answer(
+        length = int(environ.get('CONTENT_LENGTH') or 0)
+        sent = environ['wsgi.input'].read(length) if length else b'null'
+        status, body = self.send(
+            environ['REQUEST_METHOD'],
             parse.quote(environ['PATH_INFO'].encode('latin-1')) + (
                 '?' + environ['QUERY_STRING']
-                if environ['QUERY_STRING'] else ''), headers)
+                if environ['QUERY_STRING'] else ''), headers,
+            json.loads(sent))
         start_response(f'{status} Whatever', [])
         return [json.dumps(body).encode()] if body is not None else [b'<p>']
 
@@ -162,7 +172,65 @@ class TestIronic(testtools.TestCase):
         self.assertEqual('secret', nodes.asked[0][1]['X-Auth-Token'])
 
 
+class TestChanges(testtools.TestCase):
+    """What is changed on a node, over each transport the same."""
+
+    def _client(self):
+        self.nodes = Nodes([BODY])
+        return ironic.Ironic(self.nodes)
+
+    def test_each_change_is_one_request(self):
+        client = self._client()
+        client.write_lessee('aa', 'project')
+        client.write_lessee('aa', None)
+        client.undeploy('aa')
+        client.abort('aa')
+        client.clear_instance('aa')
+        node, state = '/v1/nodes/aa', '/v1/nodes/aa/states/provision'
+        self.assertEqual([
+            ('PATCH', node, [{'op': 'add', 'path': '/lessee',
+                              'value': 'project'}]),
+            ('PATCH', node, [{'op': 'remove', 'path': '/lessee'}]),
+            ('PUT', state, {'target': 'deleted'}),
+            ('PUT', state, {'target': 'abort'}),
+            ('PATCH', node, [{'op': 'remove', 'path': '/instance_uuid'}]),
+        ], self.nodes.changes)
+
+    def test_refusal_says_what_ironic_said(self):
+        client = self._client()
+        self.nodes.status = 409
+        for said, answer in (
+                ('Node aa is locked', {'error_message': json.dumps(
+                    {'faultstring': 'Node aa is locked'})}),
+                ('Not Found', {'error_message': json.dumps(
+                    {'code': 404, 'title': 'x',
+                     'description': 'Not Found'})}),
+                ('plain', {'error_message': 'plain'}),
+                ('no reason', None)):
+            self.nodes.refusal = answer
+            refused = self.assertRaises(ironic.Refused, client.undeploy,
+                                        'aa')
+            self.assertEqual(409, refused.status)
+            self.assertIn(said, str(refused))
+
+    def test_ironic_that_fails_is_unavailable(self):
+        client = self._client()
+        for status in (401, 500, 503):
+            self.nodes.status = status
+            failed = self.assertRaises(errors.IronicUnavailable,
+                                       client.write_lessee, 'aa', 'project')
+            self.assertEqual(status == 401, '[ironic]' in str(failed))
+
+
 class TestInProcess(testtools.TestCase):
+
+    def test_change_reaches_the_application(self):
+        nodes = Nodes([BODY])
+        ironic.Ironic.in_process(in_process.InProcess(nodes)).write_lessee(
+            'aa', 'project')
+        self.assertEqual([('PATCH', '/v1/nodes/aa', [
+            {'op': 'add', 'path': '/lessee', 'value': 'project'}])],
+            nodes.changes)
 
     def test_application_is_called_with_path_query_and_headers(self):
         nodes = Nodes([{**BODY, 'name': 'nöde x'}])
@@ -213,12 +281,17 @@ class TestOverHttp(testtools.TestCase):
     def _serve(self, nodes):
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                status, body = nodes.answer(self.path, self.headers)
+                length = int(self.headers.get('Content-Length') or 0)
+                sent = self.rfile.read(length) if length else b'null'
+                status, body = nodes.send(self.command, self.path,
+                                          self.headers, json.loads(sent))
                 raw = b'<p>' if body is None else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header('Content-Length', str(len(raw)))
                 self.end_headers()
                 self.wfile.write(raw)
+
+            do_PATCH = do_PUT = do_GET
 
             def log_message(self, *args):
                 pass
@@ -239,6 +312,13 @@ class TestOverHttp(testtools.TestCase):
         self.assertEqual('aa', client.node('aa').uuid)
         self.assertIsNone(client.node('cc'))
         self.assertEqual('latest', nodes.asked[0][1][ironic.VERSION_HEADER])
+
+    def test_nodes_are_changed_at_the_endpoint(self):
+        nodes = Nodes([BODY])
+        client = ironic.Ironic.over_http(self._conf(self._serve(nodes)))
+        client.undeploy('aa')
+        self.assertEqual([('PUT', '/v1/nodes/aa/states/provision',
+                           {'target': 'deleted'})], nodes.changes)
 
     def test_failing_ironic_is_unavailable(self):
         nodes = Nodes([BODY])

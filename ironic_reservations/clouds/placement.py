@@ -1,0 +1,476 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What we ask of Placement, one call each; no write is ever sent twice.
+
+A write gives an :class:`Answer`, which tells whether it was done, or why not,
+or that nobody knows.  A read gives what is there, or raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import enum
+import time
+from typing import Any
+from typing import Protocol
+from urllib import parse
+
+from keystoneauth1 import exceptions as ksa_exc
+from keystoneauth1 import loading
+from oslo_config import cfg
+
+from ironic_reservations import errors
+
+Version = tuple[int, int]
+#: The oldest that has all the calls.
+LEAST: Version = (1, 29)
+#: From here on a consumer has a type.
+TYPES: Version = (1, 38)
+#: The newest that the calls are written for.
+BEST: Version = (1, 38)
+#: For how long, in seconds, an old Placement is taken to be old.
+_REMEMBERED = 600.0
+
+VERSION_HEADER = 'OpenStack-API-Version'
+#: The token that a Placement without authentication takes for an
+#: administrator's.
+ADMIN = 'admin'
+
+_CONCURRENT = 'placement.concurrent_update'
+_DUPLICATE = 'placement.duplicate_name'
+_IN_USE = ('placement.inventory.inuse', 'placement.resource_provider.inuse',
+           'placement.resource_provider.cannot_delete_parent')
+
+_NO_CLASS = 'No such resource class'
+
+Resources = Mapping[str, int]
+
+
+class Outcome(enum.Enum):
+    """What became of a write.
+
+    Only :attr:`UNCERTAIN` may have been done although it was not said so.
+    """
+
+    DONE = 'done'
+    #: There was nothing to delete, or nothing to change.
+    GONE = 'gone'
+    #: It was there before.
+    EXISTS = 'exists'
+    #: The consumer is not as old as the write says.
+    CONSUMER_CHANGED = 'consumer changed'
+    #: The provider is not as old as the write says.
+    PROVIDER_CHANGED = 'provider changed'
+    #: Somebody else wrote at the same time: the same write may work now.
+    AGAIN = 'again'
+    #: The provider has less left than is asked.
+    FULL = 'full'
+    #: The provider does not offer that class, or not in that amount.
+    UNFIT = 'unfit'
+    #: Something is allocated that would lose its ground.
+    IN_USE = 'in use'
+    #: There is no such provider, or no such class.
+    UNKNOWN = 'unknown'
+    #: It will not be taken as it is: credentials, version, a bug.
+    REFUSED = 'refused'
+    #: No answer, or an error of the server: look before anything else.
+    UNCERTAIN = 'uncertain'
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What came back of a write.
+
+    :ivar said: a sentence, of Placement or about it.
+    """
+
+    outcome: Outcome
+    said: str = ''
+
+    @property
+    def done(self) -> bool:
+        """Whether it was done for certain."""
+        return self.outcome is Outcome.DONE
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What a consumer is to have.
+
+    :ivar allocations: by provider; nothing takes all away.
+    :ivar generation: what the consumer has to be at; ``None``: not there.
+    :ivar consumer_type: left out where Placement does not know types yet.
+    """
+
+    allocations: Mapping[str, Resources]
+    project_id: str
+    user_id: str
+    generation: int | None
+    consumer_type: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Consumer:
+    """What a consumer has; nothing, where Placement does not know it.
+
+    :ivar generation: ``None`` where it has nothing.
+    """
+
+    allocations: Mapping[str, Resources]
+    generation: int | None = None
+    project_id: str | None = None
+    user_id: str | None = None
+    consumer_type: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Provider:
+    """A resource provider.
+
+    :ivar generation: grows with each write of inventories, traits or
+        allocations; a DELETE of allocations leaves it.
+    """
+
+    uuid: str
+    name: str
+    generation: int
+    parent: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventories:
+    """What a provider offers.
+
+    :ivar generation: of the provider.
+    """
+
+    generation: int
+    by_class: Mapping[str, Mapping[str, Any]]
+
+
+class Sender(Protocol):
+    """Something that sends requests: an Adapter of keystoneauth1."""
+
+    def request(self, url: str, method: str, **kwargs: Any) -> Any:
+        """Give a response of requests."""
+
+
+class Placement:
+    """Reads and writes, each with the version of the API that it needs.
+
+    :param sender: how requests get there.
+    :param token: sent with each one, instead of what the sender would send.
+    :ivar version: of the API, as far as it is known to be offered.
+    """
+
+    def __init__(self, sender: Sender, token: str | None = None) -> None:
+        self._sender = sender
+        self._headers = {'Accept': 'application/json'}
+        self._authenticated = token is None
+        if token is not None:
+            self._headers['X-Auth-Token'] = token
+        self.version = BEST
+        self._old_until = 0.0
+
+    @classmethod
+    def over_http(cls, conf: cfg.ConfigOpts) -> Placement:
+        """Give a client for the endpoint that [placement] describes."""
+        auth = loading.load_auth_from_conf_options(conf, 'placement')
+        session = loading.load_session_from_conf_options(
+            conf, 'placement', auth=auth)
+        return cls(
+            loading.load_adapter_from_conf_options(
+                conf, 'placement', session=session, auth=auth),
+            ADMIN if conf.placement.auth_type in (None, 'none') else None)
+
+    # Reading
+
+    def consumer(self, uuid: str) -> Consumer:
+        """Read what a consumer has.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read(f'/allocations/{uuid}') or {}
+        return Consumer(
+            {provider: found['resources']
+             for provider, found in body.get('allocations', {}).items()},
+            body.get('consumer_generation'), body.get('project_id'),
+            body.get('user_id'), body.get('consumer_type'))
+
+    def provider(self, uuid: str) -> Provider | None:
+        """Read a provider; ``None`` where there is none.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read(f'/resource_providers/{uuid}')
+        return None if body is None else _provider(body)
+
+    def providers(self, **filters: str) -> list[Provider]:
+        """Read providers, all of them in one call.
+
+        :param filters: parameters of the query; ``resources`` gives those
+            that have so much left, none where there is no such class.
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read('/resource_providers?' + parse.urlencode(filters))
+        return [_provider(found) for found in (
+            [] if body is None else body['resource_providers'])]
+
+    def consumers_on(self, provider: str) -> dict[str, Resources] | None:
+        """Read what each consumer has of a provider, ``None`` for none such.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read(f'/resource_providers/{provider}/allocations')
+        return None if body is None else {
+            consumer: found['resources']
+            for consumer, found in body['allocations'].items()}
+
+    def usages(self, provider: str) -> dict[str, int] | None:
+        """Read what is used of a provider, ``None`` where there is none.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read(f'/resource_providers/{provider}/usages')
+        return None if body is None else dict(body['usages'])
+
+    def inventories(self, provider: str) -> Inventories | None:
+        """Read what a provider offers, ``None`` where there is none.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read(f'/resource_providers/{provider}/inventories')
+        return None if body is None else Inventories(
+            body['resource_provider_generation'], body['inventories'])
+
+    def candidates(self, query: Iterable[tuple[str, str]]
+                   ) -> list[dict[str, Resources]]:
+        """Read from where a request could be served, now.
+
+        :param query: the parameters.
+        :returns: of each way, the resources by provider.
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read('/allocation_candidates?'
+                          + parse.urlencode(list(query)))
+        return [{provider: found['resources']
+                 for provider, found in way['allocations'].items()}
+                for way in ([] if body is None
+                            else body['allocation_requests'])]
+
+    # Writing allocations
+
+    def put_allocations(self, consumer: str, wanted: Wanted) -> Answer:
+        """Give a consumer all that it is to have, or change nothing."""
+        return self._write('PUT', f'/allocations/{consumer}',
+                           lambda version: _allocations(wanted, version))
+
+    def post_allocations(self, wanted: Mapping[str, Wanted]) -> Answer:
+        """Give several consumers what they are to have, all or none."""
+        return self._write('POST', '/allocations', lambda version: {
+            consumer: _allocations(one, version)
+            for consumer, one in wanted.items()})
+
+    def delete_allocations(self, consumer: str) -> Answer:
+        """Take all that a consumer has."""
+        return self._write('DELETE', f'/allocations/{consumer}')
+
+    # Writing providers, classes and traits
+
+    def ensure_class(self, name: str) -> Answer:
+        """Make a resource class, unless it is there."""
+        return self._write('PUT', f'/resource_classes/{name}')
+
+    def delete_class(self, name: str) -> Answer:
+        """Delete a resource class that no inventory has."""
+        return self._write('DELETE', f'/resource_classes/{name}')
+
+    def ensure_trait(self, name: str) -> Answer:
+        """Make a trait, unless it is there."""
+        return self._write('PUT', f'/traits/{name}')
+
+    def create_provider(self, uuid: str, name: str,
+                        parent: str | None = None) -> Answer:
+        """Make a provider."""
+        body = {'uuid': uuid, 'name': name}
+        if parent is not None:
+            body['parent_provider_uuid'] = parent
+        return self._write('POST', '/resource_providers', lambda _: body)
+
+    def put_inventories(self, provider: str, generation: int,
+                        by_class: Mapping[str, Mapping[str, Any]]) -> Answer:
+        """Have a provider offer this and nothing else.
+
+        :param generation: of the provider, when it was looked at.
+        """
+        return self._write(
+            'PUT', f'/resource_providers/{provider}/inventories',
+            lambda _: {'resource_provider_generation': generation,
+                       'inventories': by_class})
+
+    def delete_provider(self, uuid: str) -> Answer:
+        """Delete a provider that has no allocations and no children."""
+        return self._write('DELETE', f'/resource_providers/{uuid}')
+
+    # Sending
+
+    def _read(self, path: str) -> Any:
+        try:
+            status, body = self._send('GET', path)
+        except ksa_exc.ClientException as exc:
+            raise errors.PlacementUnavailable(
+                f'Placement cannot be asked ({type(exc).__name__}). Try '
+                'again later; if it lasts, the operator should look at '
+                '[placement] in ironic-reservations.conf.') from exc
+        if status == 200 and isinstance(body, dict):
+            return body
+        if isinstance(body, dict) and (status == 404 or (
+                status == 400 and _NO_CLASS in _said(body))):
+            return None
+        raise errors.PlacementUnavailable(
+            f'Placement answered {status} when it was asked what is '
+            f'allocated: {_said(body)} ' + _remedy(status))
+
+    def _write(self, method: str, path: str, body: Any = None) -> Answer:
+        try:
+            status, answer = self._send(method, path, body)
+        except ksa_exc.ConnectionError as exc:
+            return Answer(Outcome.UNCERTAIN, 'Placement did not answer '
+                                             f'({type(exc).__name__}).')
+        except ksa_exc.ClientException as exc:
+            # NOTE: no token, or no endpoint: nothing was sent.
+            return Answer(
+                Outcome.REFUSED, 'Placement cannot be asked '
+                f'({type(exc).__name__}). ' + _remedy(401))
+        return _judge(method, path, status, answer)
+
+    def _send(self, method: str, path: str,
+              body: Any = None) -> tuple[int, Any]:
+        """Send a request; once more where the version was not offered.
+
+        :param body: makes the body for a version.
+        """
+        if self.version < BEST and time.monotonic() >= self._old_until:
+            self.version = BEST
+        status, answer = self._send_once(method, path, body)
+        if status == 406 and self.version > LEAST:
+            # NOTE: nothing has been done yet. Where copies of several ages
+            # are behind one address, the next answer may come from another.
+            self.version = max(LEAST, min(BEST, _offered(answer)))
+            self._old_until = time.monotonic() + _REMEMBERED
+            status, answer = self._send_once(method, path, body)
+        if status == 406 and self.version > LEAST:
+            self.version = LEAST
+            status, answer = self._send_once(method, path, body)
+        return status, answer
+
+    def _send_once(self, method: str, path: str,
+                   body: Any) -> tuple[int, Any]:
+        version = self.version
+        arguments = {} if body is None else {'json': body(version)}
+        response = self._sender.request(
+            path, method, raise_exc=False, authenticated=self._authenticated,
+            # NOTE: one that seemed to fail may have been done, and a second
+            # one beside it leaves usage that nobody owns.
+            connect_retries=0, status_code_retries=0,
+            headers={**self._headers, VERSION_HEADER:
+                     f'placement {version[0]}.{version[1]}'}, **arguments)
+        try:
+            return response.status_code, response.json()
+        except ValueError:
+            return response.status_code, None
+
+
+def _allocations(wanted: Wanted, version: Version) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        'allocations': {provider: {'resources': dict(resources)}
+                        for provider, resources in wanted.allocations.items()},
+        'project_id': wanted.project_id, 'user_id': wanted.user_id,
+        'consumer_generation': wanted.generation}
+    if version >= TYPES:
+        body['consumer_type'] = wanted.consumer_type
+    return body
+
+
+def _provider(body: Mapping[str, Any]) -> Provider:
+    return Provider(body['uuid'], body['name'], body['generation'],
+                    body.get('parent_provider_uuid'))
+
+
+def _offered(answer: Any) -> Version:
+    """Read from a 406 which version is the newest there."""
+    try:
+        major, minor = answer['errors'][0]['max_version'].split('.')
+        return int(major), int(minor)
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+        return LEAST
+
+
+def _first_error(answer: Any) -> Mapping[str, Any]:
+    try:
+        error = answer['errors'][0]
+    except (TypeError, KeyError, IndexError):
+        return {}
+    return error if isinstance(error, dict) else {}
+
+
+def _said(answer: Any) -> str:
+    return ' '.join(str(_first_error(answer).get(
+        'detail', 'It gives no reason.')).split())
+
+
+def _remedy(status: int) -> str:
+    if status in (401, 403):
+        return ('Its credentials for this service are not right: the '
+                'operator should look at [placement] in '
+                'ironic-reservations.conf.')
+    if status == 406:
+        return (f'This service needs version {LEAST[0]}.{LEAST[1]} of its '
+                'API at least.')
+    return 'Try again later.'
+
+
+def _judge(method: str, path: str, status: int, answer: Any) -> Answer:
+    said = _said(answer)
+    if 200 <= status < 300:
+        return Answer(Outcome.DONE)
+    if status == 404 and method == 'DELETE' and answer is not None:
+        return Answer(Outcome.GONE, said)
+    if status == 400 and ('does not exist' in said
+                          or _NO_CLASS in said):
+        return Answer(Outcome.UNKNOWN, said)
+    if status == 409:
+        return Answer(_conflict(path, _first_error(answer).get('code'), said),
+                      said)
+    if status in (408, 429) or status >= 500 or status < 400:
+        return Answer(Outcome.UNCERTAIN, f'Placement answered {status}.')
+    return Answer(Outcome.REFUSED,
+                  f'Placement answered {status}: {said} {_remedy(status)}')
+
+
+def _conflict(path: str, code: object, said: str) -> Outcome:
+    """Tell the causes of a 409 apart, by the code and then by the words."""
+    if code == _CONCURRENT:
+        if 'consumer generation conflict' in said:
+            return Outcome.CONSUMER_CHANGED
+        return (Outcome.AGAIN if path.startswith('/allocations')
+                else Outcome.PROVIDER_CHANGED)
+    if code == _DUPLICATE:
+        return Outcome.EXISTS
+    if code in _IN_USE or 'in use' in said:
+        return Outcome.IN_USE
+    if 'exceed the capacity' in said:
+        return Outcome.FULL
+    return Outcome.UNFIT
