@@ -78,6 +78,9 @@ class StandInIronic(ironic.Ironic):
     """Nodes in memory.
 
     :ivar asked: the calls that were made, in their order.
+    :ivar changed: what was changed, by the call and the node.
+    :ivar refuses: the nodes that let nothing be changed.
+    :ivar cleaning: where a node goes that is undeployed.
     :ivar interruptions: by the name of a call, what happens right before
         it is answered: once each.
     """
@@ -86,6 +89,9 @@ class StandInIronic(ironic.Ironic):
         self.there: dict[str, facts.Node] = {}
         self.asked: list[str] = []
         self.interruptions: dict[str, list[Callable[[], None]]] = {}
+        self.changed: list[tuple[str, str]] = []
+        self.refuses: set[str] = set()
+        self.cleaning = facts.AVAILABLE
         self.down = False
         self.answers_nothing = False
         self._ticks = itertools.count()
@@ -112,11 +118,6 @@ class StandInIronic(ironic.Ironic):
                     instance_uuid=(instance_uuid
                                    or self.there[uuid].instance_uuid))
 
-    def undeploy(self, uuid: str) -> None:
-        """Free a node."""
-        self.change(uuid, provision_state=facts.AVAILABLE,
-                    instance_uuid=None)
-
     def interrupt(self, call: str, action: Callable[[], None]) -> None:
         """Have something happen right before the next such call's answer."""
         self.interruptions.setdefault(call, []).append(action)
@@ -137,6 +138,28 @@ class StandInIronic(ironic.Ironic):
         return iter([] if self.answers_nothing else
                     [node for node in self.there.values()
                      if _matches(node, filters)])
+
+    def write_lessee(self, uuid: str, lessee: str | None) -> None:
+        self._change('write_lessee', uuid)
+        self.change(uuid, lessee=lessee)
+
+    def undeploy(self, uuid: str) -> None:
+        self._change('undeploy', uuid)
+        self.change(uuid, provision_state=self.cleaning, instance_uuid=None)
+
+    def abort(self, uuid: str) -> None:
+        self._change('abort', uuid)
+        self.change(uuid, provision_state='deploy failed')
+
+    def clear_instance(self, uuid: str) -> None:
+        self._change('clear_instance', uuid)
+        self.change(uuid, instance_uuid=None)
+
+    def _change(self, call: str, uuid: str) -> None:
+        self._answer(call)
+        if uuid in self.refuses or uuid not in self.there:
+            raise ironic.Refused(409, 'the node is locked')
+        self.changed.append((call, uuid))
 
     def lately_changed(self) -> Iterator[list[facts.Node]]:
         self._answer('lately_changed')
@@ -305,6 +328,10 @@ class World(fixtures.Fixture):
     def claims(self) -> dict[str, dict[str, Any]]:
         """Read the rows of the claims by their names."""
         return {row['name']: row for row in self._rows(tables.claims)}
+
+    def lease_rows(self) -> dict[str, dict[str, Any]]:
+        """Read the rows of the leases by their ids."""
+        return {row['id']: row for row in self._rows(tables.leases)}
 
     def _rows(self, table: sa.Table) -> list[dict[str, Any]]:
         with self.engine.database.read() as opened:

@@ -20,23 +20,30 @@ from oslo_config import cfg
 
 from ironic_reservations import clock as clock_module
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import placement as placement_client
 from ironic_reservations.db import connection
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import timelines
 
 
 @dataclasses.dataclass(frozen=True)
 class Engine:
     """What every use case needs.
 
+    :ivar timelines: what this process knows of leases.
     :ivar ironic: Ironic as seen by this service; ``None`` where the mirror
         is all that there is (tools, tests of the timeline).
+    :ivar placement: where promised nodes are held; ``None`` where they are
+        not.
     """
 
     conf: cfg.ConfigOpts
     database: connection.Database
     clock: clock_module.Clock
     announcer: announce.Announcer
+    timelines: timelines.Timelines
     ironic: ironic_client.Ironic | None = None
+    placement: placement_client.Placement | None = None
 
 
 def build(conf: cfg.ConfigOpts,
@@ -44,4 +51,7 @@ def build(conf: cfg.ConfigOpts,
           clock: clock_module.Clock = clock_module.utc_now) -> Engine:
     """Put an engine together from the configuration."""
     return Engine(conf=conf, database=connection.Database(conf), clock=clock,
-                  announcer=announce.Announcer(conf), ironic=ironic)
+                  announcer=announce.Announcer(conf),
+                  timelines=timelines.Timelines(conf), ironic=ironic,
+                  placement=(placement_client.Placement.over_http(conf)
+                             if conf.placement.enabled else None))

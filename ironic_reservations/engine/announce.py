@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Telling whoever listens what became of a reservation.
+"""Telling whoever listens what became of a reservation or a lease.
 
 Over oslo.messaging, as the operator configures it; by default nobody is told
 and no broker is needed.
@@ -18,23 +18,36 @@ and no broker is needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log
 import oslo_messaging
 
+from ironic_reservations.objects import lease as carried_lease
 from ironic_reservations.objects import reservation as carried
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
 
 LOG = log.getLogger(__name__)
 
 CREATE = 'reservation.create'
 UPDATE = 'reservation.update'
 DELETE = 'reservation.delete'
+LEASE_CREATE = 'lease.create'
+LEASE_UPDATE = 'lease.update'
+LEASE_DELETE = 'lease.delete'
+#: What happens to a lease by the clock.
+LEASE_EVENTS = {kind: f'lease.event.{kind.value}'
+                for kind in leases.EventType}
 
 #: Why a reservation ended that nobody took back.
 EXPIRED = 'expired'
+#: Why a lease changed that nobody changed: it has fewer nodes than promised,
+#: or others.
+DEGRADED = 'degraded'
+REPLACED = 'replaced'
 
 
 class Announcer:
@@ -61,12 +74,27 @@ class Announcer:
         :param event: one of the events above.
         :param reason: why, where it was not by request.
         """
-        if self._notifier is None:
-            return
+        if self._notifier is not None:
+            self._send(event, lambda: carried.payload(reservation, reason),
+                       f'reservation for instance {reservation.instance_uuid}')
+
+    def tell_lease(self, event: str, lease: leases.Lease,
+                   reason: str | None = None) -> None:
+        """Send a notification about a lease.
+
+        A failure is logged: what was promised stays promised.
+
+        :param event: one of the events above.
+        :param reason: why, where it was not by request.
+        """
+        if self._notifier is not None:
+            self._send(event, lambda: carried_lease.payload(lease, reason),
+                       f'lease {lease.id}')
+
+    def _send(self, event: str, payload: Callable[[], dict[str, Any]],
+              about: str) -> None:
         try:
-            self._notifier.info({}, event,
-                                carried.payload(reservation, reason))
+            self._notifier.info({}, event, payload())
         except Exception:
-            LOG.exception('The notification %s of the reservation for '
-                          'instance %s could not be sent', event,
-                          reservation.instance_uuid)
+            LOG.exception('The notification %s of the %s could not be sent',
+                          event, about)

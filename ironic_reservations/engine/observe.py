@@ -25,43 +25,67 @@ from ironic_reservations.planner import reasons
 #: Up to so many nodes are asked for one by one, more with one list.
 _ONE_BY_ONE = 8
 #: What our own rows say needs no confirmation.
-_OURS = (reasons.RESERVED, reasons.BUSY)
+_OURS = (reasons.RESERVED, reasons.LEASED, reasons.PROMISED,
+         reasons.RESERVATION_REQUIRED, reasons.BUSY)
 
 
-def confirmed(ask: pick.Ask, snapshot: pick.Snapshot, sees: facts.Visibility,
-              observer: ironic_client.Ironic
-              ) -> pick.Picked | pick.Refused:
-    """Pick, with every fact about Ironic that the pick rests on confirmed.
+class Look:
+    """Asks Ironic about nodes, about each of them once.
 
     NOTE: the snapshot is older than the answers of Ironic.  A guarded
     request that came in between has raised the node's generation, so that
     the commit on this snapshot fails; that is what makes the facts hold.
 
-    :param observer: Ironic through the caller's eyes.
-    :returns: a node as Ironic shows it, with the generation of its row (0
-        where it has none), or the reasons.
+    :param observer: Ironic through the caller's eyes; ``None``: what the
+        mirror says is believed.
     """
-    asked: set[str] = set()
-    nodes = dict(snapshot.nodes)
-    while True:
-        outcome = pick.pick(ask, dataclasses.replace(snapshot, nodes=nodes),
-                            sees)
-        doubtful = [uuid for uuid in _rests_on(outcome) if uuid not in asked]
-        if not doubtful:
-            return outcome
-        if len(asked) + len(doubtful) > _ONE_BY_ONE:
-            # NOTE: a mirror that was wrong so often may be wrong about the
-            # rest as well, and a question for each would take for ever.
-            doubtful = [uuid for uuid in ask.node_uuids or snapshot.nodes
-                        if uuid not in asked]
-        for uuid, node in _look(doubtful, observer).items():
-            asked.add(uuid)
+
+    def __init__(self, observer: ironic_client.Ironic | None) -> None:
+        self._observer = observer
+        self._asked: set[str] = set()
+
+    def outcome(self, ask: pick.Ask, snapshot: pick.Snapshot,
+                sees: facts.Visibility
+                ) -> tuple[pick.Picked | pick.Refused, pick.Snapshot]:
+        """Pick, with every fact about Ironic that the pick rests on confirmed.
+
+        :returns: a node as Ironic shows it, with the generation of its row
+            (0 where it has none), or the reasons; and the snapshot with what
+            Ironic said.
+        """
+        while True:
+            outcome = pick.pick(ask, snapshot, sees)
+            doubtful = [uuid for uuid in _rests_on(outcome)
+                        if uuid not in self._asked]
+            if not doubtful or self._observer is None:
+                return outcome, snapshot
+            if len(self._asked) + len(doubtful) > _ONE_BY_ONE:
+                # NOTE: a mirror that was wrong so often may be wrong about
+                # the rest as well, and a question for each would take for
+                # ever.
+                doubtful = [uuid for uuid in ask.node_uuids or snapshot.nodes
+                            if uuid not in self._asked]
+            snapshot = self._confirmed(snapshot, doubtful)
+
+    def at(self, snapshot: pick.Snapshot, uuid: str) -> pick.Snapshot:
+        """Give the snapshot with one node confirmed."""
+        if self._observer is None or uuid in self._asked:
+            return snapshot
+        return self._confirmed(snapshot, [uuid])
+
+    def _confirmed(self, snapshot: pick.Snapshot,
+                   uuids: Collection[str]) -> pick.Snapshot:
+        assert self._observer is not None
+        nodes = dict(snapshot.nodes)
+        for uuid, node in _look(uuids, self._observer).items():
+            self._asked.add(uuid)
             known = snapshot.nodes.get(uuid)
             if node is None:
                 nodes.pop(uuid, None)
                 continue
             nodes[uuid] = dataclasses.replace(
                 node, generation=known.generation if known else 0)
+        return dataclasses.replace(snapshot, nodes=nodes)
 
 
 def _rests_on(outcome: pick.Picked | pick.Refused) -> list[str]:

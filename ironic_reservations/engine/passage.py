@@ -21,6 +21,9 @@ during it.  One that is left behind by a process that died ends by itself.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import datetime
 
@@ -28,16 +31,22 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import aside
+from ironic_reservations.engine import choose
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
+from ironic_reservations.engine import refused_passage
 from ironic_reservations.engine import retry
 from ironic_reservations.planner import admit as planner_admit
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
 from ironic_reservations.planner import lifecycle
 from ironic_reservations.planner import pick
 
@@ -59,37 +68,86 @@ class Passage:
 
 
 def admit(engine: Engine, node_uuid: str, proof: str | None = None,
-          vouched_instance: str | None = None,
-          required: bool = False) -> Passage:
+          vouched_instance: str | None = None, required: bool = False,
+          act: planner_admit.Act = planner_admit.Act.USE) -> Passage:
     """Let a request take a node for use, or refuse it.
 
-    :param proof: the uuid of a reservation, canonical.
+    Whoever deploys without a lease has the node nobody knows how long, so
+    the leases that it is promised to go to other nodes first.
+
+    :param proof: the uuid of a reservation or the id of a lease reservation,
+        canonical.
     :param vouched_instance: the instance for which a trusted service asks.
     :param required: whether a free node may be taken without a reservation.
-    :raises ProofRequired: the node is reserved.
+    :param act: what the request does to the node.
+    :raises ProofRequired: the node is reserved, or leased.
     :raises ProofInvalid: not by what was shown.
     :raises ReservationRequired: it is free, and that is not enough.
+    :raises NodePromised: a lease needs it later.
     :raises DatabaseUnavailable: it cannot be known.
     """
     claim = planner_admit.Claim(proof, vouched_instance)
 
-    def attempt() -> Passage:
+    def attempt() -> tuple[Passage, aside.Room | None]:
         now = engine.clock()
         with engine.database.read() as connection:
             node = db_nodes.read_nodes(
                 connection, (node_uuid,), with_traits=False).get(node_uuid)
             held = db_reservations.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid)
-        verdict = planner_admit.admit(claim, held, now, required)
-        shown = (held if verdict is planner_admit.Verdict.PROVEN else None)
-        if shown is None and verdict is not planner_admit.Verdict.FREE:
-            raise _refusal(verdict, node_uuid, claim, held, now)
+            promised = db_bookings.read_of_node(connection, node_uuid, now)
+            needed = required or act is planner_admit.Act.USE and (
+                _closed(engine, connection, node_uuid))
+        leased = leases.of_node(promised, now)
+        verdict = planner_admit.admit(claim, held, now, needed, leased, act)
+        if not verdict.passes:
+            raise refused_passage.refusal(verdict, node_uuid, claim, held,
+                                          promised, now)
+        if verdict is planner_admit.Verdict.LEASE_PROVEN:
+            assert node is not None
+            return _open(engine, node, None, None, now,
+                         starting=_starting(promised, proof)), None
+        shown = held if verdict is planner_admit.Verdict.PROVEN else None
+        room = (_make_room(engine, node, now, leased)
+                if node is not None and act.lasts else None)
         # NOTE: a node that is not mirrored yet is nobody's; the next poll
         # fills in what it is.
         return _open(engine, node or facts.Node(node_uuid,
                                                 provision_state=None),
-                     shown, None, now, void=held if shown is None else None)
-    return retry.until_committed(attempt)
+                     shown, None, now, void=held if shown is None else None,
+                     room=room), room
+    opened, room = retry.until_committed(attempt)
+    if room is not None:
+        aside.tell(engine, room)
+    return opened
+
+
+def _closed(engine: Engine, connection: sa.Connection,
+            node_uuid: str) -> bool:
+    """Tell whether the node is a host that nobody uses without a promise."""
+    return (engine.conf.leases.without_reservation == 'require'
+            and bool(db_hosts.read_node_uuids(connection, (node_uuid,))))
+
+
+def _starting(promised: Iterable[leases.NodeBooking],
+              proof: str | None) -> list[int]:
+    """Give the bookings that have begun and that nobody has bound yet.
+
+    NOTE: from its first use on, a node is not to be exchanged for another.
+    """
+    return [booking.id for booking in promised
+            if booking.reservation_id == proof
+            and booking.state is leases.BookingState.PLANNED]
+
+
+def _make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
+               leased: facts.Leased) -> aside.Room | None:
+    if leased.later is None:
+        return None
+    room = aside.on(engine, node, now, None)
+    if room.lost and engine.conf.leases.without_reservation != 'allow':
+        raise refused_passage.promised(node.uuid, leased.later)
+    return room
 
 
 def hold_for_allocation(engine: Engine, ask: pick.Ask,
@@ -102,10 +160,12 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
     until the node carries the instance, or until it ends by itself.
 
     :param ask: the allocation; its uuid is the ``instance_uuid``.
-    :param proof: a reservation whose node the allocation shall get.
+    :param proof: a reservation whose node the allocation shall get, or a
+        lease reservation, of which it gets one.
     :raises NoNodeAvailable: no node is free; with ``reasons``.
     :raises ProofInvalid: there is no such live reservation.
     :raises ReservationRequired: there is no proof, and there must be one.
+    :raises NodePromised: a lease needs the node of the reservation later.
     """
     if required and proof is None:
         raise errors.ReservationRequired(
@@ -113,25 +173,70 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
             'operator. Make a reservation first, and show its uuid in the '
             'header OpenStack-Baremetal-Reservation.')
 
-    def attempt() -> Passage:
+    def attempt() -> tuple[Passage, aside.Room | None]:
         now = engine.clock()
         if proof is None:
-            view = plan.look(engine, ask, sees, now)
-            chosen, view = plan.choose(engine, ask, view, sees, observer)
-            void = next((row for row in view.related if not row.live(now)
-                         and row.node_uuid == chosen.uuid), None)
-            return _open(engine, chosen, None, ask.instance_uuid, now, void,
-                         view.confirmed)
+            return _hold_any(engine, ask, sees, observer, now)
         with engine.database.read() as connection:
             node, held = _proven(connection, proof)
+            mine = ([] if held is not None else
+                    db_bookings.read_of_reservation(connection, proof, now))
+            promised = ([] if node is None else db_bookings.read_of_node(
+                connection, node.uuid, now))
+        if mine:
+            return _hold_leased(engine, ask, sees, observer, now, mine), None
         if held is None or node is None or not held.live(now) or (
                 ask.node_uuids is not None
                 and held.node_uuid not in ask.node_uuids):
             raise errors.ProofInvalid(
                 f'The reservation {proof} does not exist, has expired, or is '
                 'not for one of the candidate nodes. Make a new one.')
-        return _open(engine, node, held, ask.instance_uuid, now)
-    return retry.until_committed(attempt)
+        room = _make_room(engine, node, now, leases.of_node(promised, now))
+        return _open(engine, node, held, ask.instance_uuid, now,
+                     room=room), room
+    opened, room = retry.until_committed(attempt)
+    if room is not None:
+        aside.tell(engine, room)
+    return opened
+
+
+def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+              observer: ironic_client.Ironic | None, now: datetime.datetime
+              ) -> tuple[Passage, aside.Room | None]:
+    need = plan.Need(bare=True)
+    choice = choose.choose(engine, ask,
+                           plan.look(engine, ask, sees, now, need), sees,
+                           observer, need)
+    void = next((row for row in choice.view.related if not row.live(now)
+                 and row.node_uuid == choice.node.uuid), None)
+    return _open(engine, choice.node, None, ask.instance_uuid, now, void,
+                 choice.view.confirmed, choice.room), choice.room
+
+
+def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+                 observer: ironic_client.Ironic | None,
+                 now: datetime.datetime,
+                 mine: Sequence[leases.NodeBooking]) -> Passage:
+    """Hold one of the nodes of a lease reservation."""
+    wanted = tuple(booking.node_uuid for booking in mine
+                   if ask.node_uuids is None
+                   or booking.node_uuid in ask.node_uuids)
+    if not wanted:
+        raise errors.ProofInvalid(
+            'None of the candidate nodes is one of the lease reservation '
+            'that was shown.')
+    ask = dataclasses.replace(ask, node_uuids=wanted,
+                              lease_reservation_id=mine[0].reservation_id)
+    need = plan.Need(max(booking.ends_at for booking in mine))
+    choice = choose.choose(engine, ask,
+                           plan.look(engine, ask, sees, now, need), sees,
+                           observer, need)
+    return _open(engine, choice.node, None, ask.instance_uuid, now,
+                 confirmed=choice.view.confirmed,
+                 starting=_starting(
+                     [booking for booking in mine
+                      if booking.node_uuid == choice.node.uuid],
+                     ask.lease_reservation_id))
 
 
 def _proven(connection: sa.Connection, proof: str
@@ -154,13 +259,16 @@ def _proven(connection: sa.Connection, proof: str
 def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
           void: facts.Reservation | None = None,
-          confirmed: bool = False) -> Passage:
+          confirmed: bool = False, room: aside.Room | None = None,
+          starting: Collection[int] = ()) -> Passage:
     uuid = None if shown is None else shown.uuid
     first = shown is not None and shown.state is facts.State.RESERVED
     until = now + datetime.timedelta(
         seconds=engine.conf.guard.passage_timeout)
     with engine.database.write() as connection:
-        plan.claim(connection, node, now, confirmed)
+        plan.claim(connection, node, now, confirmed, room)
+        db_bookings.update_state(connection, starting,
+                                 leases.BookingState.BOUND, now)
         # NOTE: a renewal that began in time may come in late; it must not
         # bring back what this request takes for void.
         if void is not None:
@@ -234,33 +342,3 @@ def _settled(passage: Passage, held: facts.Reservation, succeeded: bool,
     if node is not None:
         return lifecycle.judge(held, node).state
     return facts.State.RESERVED if passage.first else None
-
-
-def _refusal(verdict: planner_admit.Verdict, node_uuid: str,
-             claim: planner_admit.Claim, held: facts.Reservation | None,
-             now: datetime.datetime) -> errors.ReservationError:
-    match verdict:
-        case planner_admit.Verdict.PROOF_REQUIRED:
-            assert held is not None
-            until = (f' until {held.expires_at.isoformat()}'
-                     if held.state is facts.State.RESERVED else '')
-            return errors.ProofRequired(
-                f'Node {node_uuid} is reserved{until}. Whoever holds the '
-                'reservation shows its uuid in the header '
-                'OpenStack-Baremetal-Reservation; to get a node of your own, '
-                'make a reservation.', node_uuid=node_uuid)
-        case planner_admit.Verdict.PROOF_INVALID:
-            there = held is not None and held.live(now)
-            return errors.ProofInvalid(
-                f'The reservation {claim.proof} that was shown is not the one '
-                f'of node {node_uuid}, '
-                + ('which is reserved for somebody else. '
-                   if there else 'which has none: it has expired, or was '
-                   'released. ') + 'Make a new reservation.',
-                node_uuid=node_uuid)
-        case _:
-            return errors.ReservationRequired(
-                f'Node {node_uuid} is not reserved, and the operator lets '
-                'nobody take a node without a reservation. Make one first, '
-                'and show its uuid in the header '
-                'OpenStack-Baremetal-Reservation.', node_uuid=node_uuid)

@@ -20,8 +20,10 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import choose
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import retry
@@ -58,12 +60,13 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
 def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
              observer: ironic_client.Ironic | None) -> facts.Reservation:
     now = engine.clock()
-    view = plan.look(engine, ask, sees, now)
+    need = plan.Need(_lasts(engine, ask, now))
+    view = plan.look(engine, ask, sees, now, need)
     existing = _served_before(ask, view.related, now)
     if existing is not None:
         return existing
-    node, view = plan.choose(engine, ask, view, sees, observer)
-    return _commit(engine, ask, node, view, now)
+    choice = choose.choose(engine, ask, view, sees, observer, need)
+    return _commit(engine, ask, choice, now)
 
 
 def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
@@ -93,35 +96,46 @@ def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
     return by_instance
 
 
-def _end(engine: Engine, ask: pick.Ask,
+def _lasts(engine: Engine, ask: pick.Ask,
+           made_at: datetime.datetime) -> datetime.datetime:
+    if ask.expires_at is not None:
+        return ask.expires_at
+    if ask.ttl is None:
+        return terms.expiry(engine.conf, made_at)
+    return made_at + datetime.timedelta(seconds=ask.ttl)
+
+
+def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
          made_at: datetime.datetime) -> datetime.datetime:
-    if ask.expires_at is None:
-        if ask.ttl is None:
-            return terms.expiry(engine.conf, made_at)
-        return made_at + datetime.timedelta(seconds=ask.ttl)
-    if ask.expires_at <= made_at:
+    end = _lasts(engine, ask, made_at)
+    if end <= made_at:
         raise errors.InvalidValue(
-            f'expires_at {ask.expires_at.isoformat()} has passed while a '
-            'node was being confirmed. Nothing was reserved; ask for more '
-            'time.')
-    return ask.expires_at
+            f'expires_at {end.isoformat()} has passed while a node was being '
+            'confirmed. Nothing was reserved; ask for more time.')
+    if choice.free_until is not None and end > choice.free_until:
+        # NOTE: the lease that starts there did not stand in the way of a
+        # reservation that had been made at once.
+        raise db_connection.Conflict(
+            f'node {choice.node.uuid} is promised to a lease before the end')
+    return end
 
 
-def _commit(engine: Engine, ask: pick.Ask, node: facts.Node,
-            view: plan.View, now: datetime.datetime) -> facts.Reservation:
+def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
+            now: datetime.datetime) -> facts.Reservation:
     # NOTE: confirming takes its time, and a client that asks for a minute
     # gets a minute.
     made_at = engine.clock()
+    node, view = choice.node, choice.view
     reservation = facts.Reservation(
         uuid=ask.uuid or str(uuid_module.uuid4()), node_uuid=node.uuid,
         instance_uuid=ask.instance_uuid, created_at=made_at, updated_at=None,
-        expires_at=_end(engine, ask, made_at), project_id=ask.project_id,
-        user_id=ask.user_id)
+        expires_at=_end(engine, ask, choice, made_at),
+        project_id=ask.project_id, user_id=ask.user_id)
     void = {row for row in view.related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
     with engine.database.write() as connection:
-        plan.claim(connection, node, now, view.confirmed)
+        plan.claim(connection, node, now, view.confirmed, choice.room)
         if void:
             db_reservations.delete_void(
                 connection, [row.id for row in void if row.id is not None],

@@ -12,9 +12,10 @@
 
 """Who may do what, with OpenStack's default roles.
 
-The uuid of a reservation is the proof that a deploy shows, so that whoever
-may read a reservation may use it: a project reads its own, an administrator
-or a reader of the whole system reads all.
+The uuid of a reservation, and the id of a reservation of a lease, is the proof
+that a deploy shows, so that whoever may read it may use it: a project reads
+its own, an administrator or a reader of the whole system reads all.  How many
+hosts are free when is for everybody to see.
 """
 
 from __future__ import annotations
@@ -28,12 +29,16 @@ from oslo_policy import policy
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
+from ironic_reservations.policies import availability
+from ironic_reservations.policies import host
+from ironic_reservations.policies import lease
 from ironic_reservations.policies import reservation
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """List the rules for oslopolicy-sample-generator."""
-    return reservation.list_rules()
+    return [rule for resource in (reservation, lease, host, availability)
+            for rule in resource.list_rules()]
 
 
 def get_enforcer() -> policy.Enforcer:

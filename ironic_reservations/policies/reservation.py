@@ -16,58 +16,52 @@ from __future__ import annotations
 
 from oslo_policy import policy
 
-NAME = 'baremetal:reservation:%s'
+from ironic_reservations.policies import roles
 
-SYSTEM_READER = 'role:reader and system_scope:all'
-SYSTEM_MEMBER = 'role:member and system_scope:all'
-ADMIN_OR_SERVICE = 'role:admin or role:service'
-READS_ALL = f'({ADMIN_OR_SERVICE}) or ({SYSTEM_READER})'
-WRITES_ALL = f'({ADMIN_OR_SERVICE}) or ({SYSTEM_MEMBER})'
-OWN_READER = 'role:reader and project_id:%(project_id)s'
-OWN_MEMBER = 'role:member and project_id:%(project_id)s'
+NAME = 'baremetal:reservation:%s'
 
 _rules = [
     policy.DocumentedRuleDefault(
         name=NAME % 'create',
-        check_str=f'({WRITES_ALL}) or role:member',
+        check_str=roles.ANY_MEMBER,
         scope_types=['system', 'project'],
         description='Reserve a node that the project owns or leases.',
         operations=[{'path': '/v1/reservations', 'method': 'POST'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'create_any_node',
-        check_str=WRITES_ALL,
+        check_str=roles.WRITES_ALL,
         scope_types=['system', 'project'],
         description='Reserve a node of any owner.',
         operations=[{'path': '/v1/reservations', 'method': 'POST'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'get',
-        check_str=f'({READS_ALL}) or ({OWN_READER})',
+        check_str=f'({roles.READS_ALL}) or ({roles.OWN_READER})',
         scope_types=['system', 'project'],
         description='Show a reservation. Its uuid is a proof: whoever reads '
                     'it may deploy with it.',
         operations=[{'path': '/v1/reservations/{uuid}', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list',
-        check_str=f'({READS_ALL}) or role:reader',
+        check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
         description='List the reservations of the own project.',
         operations=[{'path': '/v1/reservations', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_all',
-        check_str=READS_ALL,
+        check_str=roles.READS_ALL,
         scope_types=['system', 'project'],
         description='List the reservations of all projects.',
         operations=[{'path': '/v1/reservations', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'update',
-        check_str=f'({WRITES_ALL}) or ({OWN_MEMBER})',
+        check_str=f'({roles.WRITES_ALL}) or ({roles.OWN_MEMBER})',
         scope_types=['system', 'project'],
         description='Renew a reservation.',
         operations=[{'path': '/v1/reservations/{uuid}',
                      'method': 'PATCH'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'delete',
-        check_str=f'({WRITES_ALL}) or ({OWN_MEMBER})',
+        check_str=f'({roles.WRITES_ALL}) or ({roles.OWN_MEMBER})',
         scope_types=['system', 'project'],
         description='Release a reservation.',
         operations=[{'path': '/v1/reservations/{uuid}',

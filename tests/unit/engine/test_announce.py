@@ -22,10 +22,13 @@ from oslo_messaging.notify import _impl_test
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import lease_create
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
+from ironic_reservations.reconciler import lease_crew
 from ironic_reservations.reconciler import sweep
+from tests import leasing
 from tests import world
 
 
@@ -116,3 +119,74 @@ class TestAnnouncements(world.TestCase):
                                                 announcer=silent)
         self.world.reserve(self.node)
         self.assertEqual([], self._told())
+
+
+class TestLeases(world.TestCase):
+    """What is told of a lease, in Blazar's words."""
+
+    def setUp(self):
+        super().setUp()
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
+        path.write_text('[DEFAULT]\ntransport_url = fake://\n'
+                        '[oslo_messaging_notifications]\ndriver = test\n')
+        self.world = self.new_world()
+        self.world.engine = dataclasses.replace(
+            self.world.engine, announcer=announce.Announcer(
+                project_conf.load(config_files=[str(path)])))
+        self.addCleanup(_impl_test.reset)
+        _impl_test.reset()
+        self.leasing = leasing.Leasing(self.world)
+        (self.node,) = self.leasing.hosts()
+
+    def _told(self):
+        told = [(message['event_type'], message['payload'])
+                for _, message, _, _ in _impl_test.NOTIFICATIONS]
+        _impl_test.reset()
+        return told
+
+    def test_payload_has_blazar_s_keys_and_the_nodes(self):
+        lease = self.leasing.create(1, 4, user_id='me')
+        ((event, payload),) = self._told()
+        self.assertEqual(
+            ('lease.create', 'NodeLeasePayload', '1.0'),
+            (event, payload['ironic_reservations_object.name'],
+             payload['ironic_reservations_object.version']))
+        data = payload['ironic_reservations_object.data']
+        (reservation,) = data.pop('reservations')
+        self.assertEqual({
+            'lease_id': lease.id, 'name': lease.name, 'user_id': 'me',
+            'project_id': leasing.PROJECT, 'status': 'PENDING',
+            'start_date': '2026-03-01T13:00:00Z',
+            'end_date': '2026-03-01T16:00:00Z', 'degraded': False,
+            'reason': None}, data)
+        self.assertEqual({
+            'id': lease.reservations[0].id, 'status': 'pending',
+            'resource_type': 'physical:host', 'missing_resources': False,
+            'resources_changed': False, 'node_uuids': [self.node]},
+            reservation['ironic_reservations_object.data'])
+
+    def test_each_request_is_told_once(self):
+        asked = leasing.ask(1, 4, key='a')
+        lease = lease_create.create(self.world.engine, asked)
+        lease_create.create(self.world.engine, asked)
+        lease_create.create(self.world.engine, leasing.ask(5, 6),
+                            dry_run=True)
+        self.leasing.change(lease, name='other')
+        self.leasing.end(lease)
+        self.assertEqual(['lease.create', 'lease.update', 'lease.delete'],
+                         [event for event, _ in self._told()])
+
+    def test_life_of_a_lease_is_told(self):
+        lease = self.leasing.create(1, 4)
+        crew = lease_crew.Crew(self.world.engine)
+        for hours in (1, 3, 4):
+            self.world.clock.now = leasing.at(hours)
+            crew.one_pass()
+        told = [(event, payload['ironic_reservations_object.data']['status'])
+                for event, payload in self._told()]
+        self.assertEqual([
+            ('lease.create', 'PENDING'),
+            ('lease.event.start_lease', 'ACTIVE'),
+            ('lease.event.before_end_lease', 'ACTIVE'),
+            ('lease.event.end_lease', 'TERMINATED')], told)
+        self.assertEqual('TERMINATED', self.leasing.reload(lease).status)

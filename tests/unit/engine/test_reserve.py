@@ -21,6 +21,8 @@ from ironic_reservations.planner import facts
 from ironic_reservations.planner import reasons
 from tests import world
 
+_OF_LEASES = dict.fromkeys(('starts_at', 'lease_reservation_id', 'place',
+                            'lessee', 'lessee_before'))
 OURS = facts.Visibility(project_id='ours')
 
 
@@ -48,8 +50,9 @@ class TestReserve(world.TestCase):
              'instance_uuid': instance, 'created_at': world.NOON,
              'updated_at': None, 'state': 'reserved', 'immediate': 1,
              'expires_at': world.NOON + datetime.timedelta(seconds=90),
-             'project_id': 'ours', 'user_id': 'me'}, row)
-        del row['immediate']
+             'project_id': 'ours', 'user_id': 'me', **_OF_LEASES}, row)
+        for key in ('immediate', *_OF_LEASES):
+            del row[key]
         self.assertEqual(row, dataclasses.asdict(given))
 
     def test_without_a_time_the_default_is_taken(self):

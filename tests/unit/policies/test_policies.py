@@ -27,6 +27,7 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from tests import world
 
+#: The rules of reservations.
 RULES = ('create', 'create_any_node', 'get', 'list', 'list_all', 'update',
          'delete')
 OWN, FOREIGN = {'project_id': 'ours'}, {'project_id': 'theirs'}
@@ -71,6 +72,36 @@ TABLE = {
 }
 
 
+_LEASE = 'reservation:lease:'
+_HOST = 'reservation:host:'
+_OPEN = (f'{_HOST}list_properties', 'reservation:availability:get')
+_OWN_READER = (f'{_LEASE}get', f'{_LEASE}list', *_OPEN)
+_ANY_READER = (f'{_LEASE}list', *_OPEN)
+_OWN_MEMBER = (f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
+               *_OWN_READER)
+_ANY_MEMBER = (f'{_LEASE}create', *_ANY_READER)
+_SEES_ALL = (*_OWN_READER, f'{_LEASE}list_all', f'{_HOST}get',
+             f'{_HOST}get_allocations', f'{_HOST}list_private_properties')
+_ALL = (*_SEES_ALL, f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
+        f'{_HOST}create', f'{_HOST}update', f'{_HOST}delete',
+        f'{_HOST}update_property')
+
+#: Caller: the rules of leases that let it, on its own project and on
+#: another's.
+LEASES_TABLE = {
+    'nobody in particular': ((), ()),
+    'project reader': (_OWN_READER, _ANY_READER),
+    'project member': (_OWN_MEMBER, _ANY_MEMBER),
+    'project manager': (_OWN_MEMBER, _ANY_MEMBER),
+    'admin': (_ALL, _ALL),
+    'service': (_ALL, _ALL),
+    'system reader': (_SEES_ALL, _SEES_ALL),
+    'system member': (_ALL, _ALL),
+    'system admin': (_ALL, _ALL),
+    'anonymous': ((), ()),
+}
+
+
 class TestRoles(testtools.TestCase):
 
     def setUp(self):
@@ -80,8 +111,10 @@ class TestRoles(testtools.TestCase):
 
     def test_table_is_complete(self):
         self.assertEqual(set(CALLERS), set(TABLE))
-        self.assertEqual({f'baremetal:reservation:{rule}' for rule in RULES},
-                         {rule.name for rule in policies.list_rules()})
+        self.assertEqual(set(CALLERS), set(LEASES_TABLE))
+        self.assertEqual(
+            {f'baremetal:reservation:{rule}' for rule in RULES} | set(_ALL),
+            {rule.name for rule in policies.list_rules()})
 
     def test_every_role_may_what_the_table_says_and_no_more(self):
         for (name, caller), (which, target), rule in itertools.product(
@@ -90,6 +123,14 @@ class TestRoles(testtools.TestCase):
                 rule in TABLE[name][which],
                 self.enforcer.check(caller, f'baremetal:reservation:{rule}',
                                     target), (name, rule, target))
+
+    def test_leases_and_hosts(self):
+        for (name, caller), (which, target), rule in itertools.product(
+                CALLERS.items(), enumerate((OWN, FOREIGN)), _ALL):
+            self.assertEqual(
+                rule in LEASES_TABLE[name][which],
+                self.enforcer.check(caller, rule, target),
+                (name, rule, target))
 
     def test_rows_of_no_project_are_for_those_who_see_all(self):
         for name, caller in CALLERS.items():

@@ -1,0 +1,189 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Moving promises to leases aside for whoever needs one node from now on.
+
+What is planned for later goes to other nodes, in the transaction of the one
+who needs it, or nothing is changed at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import timelines
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import instants
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import room
+from ironic_reservations.planner import standing
+from ironic_reservations.planner import timeline
+
+#: Hosts that can serve no lease are tried one by one, up to so many.
+_ODD = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Room:
+    """A node, and what makes room on it.
+
+    :ivar difference: what changes for others, without the generation of the
+        node itself, which whoever takes it claims.
+    :ivar until: when the next lease on it starts then, if there is one.
+    :ivar lost: the lease reservations for which nothing was found instead.
+    """
+
+    node_uuid: str
+    horizon: timelines.Horizon
+    difference: carry_out.Difference
+    until: datetime.datetime | None
+    lost: frozenset[str] = frozenset()
+
+
+def one_of(engine: Engine, nodes: Sequence[facts.Node],
+           now: datetime.datetime, until: datetime.datetime | None,
+           ordered: bool) -> Room | None:
+    """Make room on one of some nodes.
+
+    :param nodes: as they were read, in the order of preference.
+    :param until: how long it is needed; ``None``: nobody knows.
+    :param ordered: whether it has to be the first that will do.
+    :returns: ``None`` where every lease that was promised needs its node, or
+        nothing else was found.
+    :raises Conflict: the node has changed since it was read.
+    """
+    horizon = engine.timelines.look(engine.database, now)
+    known = {number: node for number, node in _numbered(horizon, nodes)}
+    fit = [number for number in known if horizon.usable >> number & 1]
+    start, end = instants.instant(now), _instant(until)
+    found = room.first(horizon.timeline, fit, start, end, ordered)
+    if found is not None:
+        number, plan = found
+        _check(horizon, number, known[number])
+        return _made(horizon, number, end, plan.timeline)
+    odd = [number for number in known if number not in set(fit)]
+    for number in odd[:_ODD]:
+        made = _cleared(engine, horizon, number, start, end)
+        if not made.lost:
+            _check(horizon, number, known[number])
+            return made
+    return None
+
+
+def on(engine: Engine, node: facts.Node, now: datetime.datetime,
+       until: datetime.datetime | None) -> Room:
+    """Make room on a node, whatever it costs; ``lost`` tells what.
+
+    :param node: as it was read.
+    :param until: how long it is needed; ``None``: nobody knows.
+    :raises Conflict: the node has changed since it was read.
+    """
+    horizon = engine.timelines.look(engine.database, now)
+    for number, _ in _numbered(horizon, (node,)):
+        _check(horizon, number, node)
+        return _cleared(engine, horizon, number, instants.instant(now),
+                        _instant(until))
+    raise db_connection.Conflict(f'node {node.uuid} is no host any more')
+
+
+def claim(connection: sa.Connection, made: Room) -> None:
+    """Carry out what makes room, in the transaction that takes the node.
+
+    :raises Conflict: somebody has changed a node meanwhile.
+    """
+    carry_out.claim(connection, made.horizon, made.difference)
+    db_leases.degrade(connection, made.lost, made.horizon.now)
+
+
+def tell(engine: Engine, made: Room) -> None:
+    """Tell whoever listens which leases have fewer nodes than promised."""
+    if made.lost:
+        with engine.database.read() as connection:
+            degraded = db_leases.read_of_reservations(connection, made.lost)
+        for lease in degraded:
+            engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                        announce.DEGRADED)
+
+
+def _instant(until: datetime.datetime | None) -> int:
+    return standing.ALWAYS[1] if until is None else instants.instant(until)
+
+
+def _numbered(horizon: timelines.Horizon, nodes: Iterable[facts.Node]
+              ) -> Iterable[tuple[int, facts.Node]]:
+    there = {uuid: number for number, uuid in enumerate(horizon.fleet.uuids)
+             if horizon.standings[number] is not None}
+    for node in nodes:
+        if node.uuid in there:
+            yield there[node.uuid], node
+
+
+def _check(horizon: timelines.Horizon, number: int,
+           node: facts.Node) -> None:
+    # NOTE: what was read of the node and what was planned on have to be of
+    # one moment, since the commit names one generation for both.
+    if horizon.generation(number)[1] != node.generation:
+        raise db_connection.Conflict(f'node {node.uuid} has changed')
+
+
+def _cleared(engine: Engine, horizon: timelines.Horizon, number: int,
+             start: int, end: int) -> Room:
+    margin = engine.conf.leases.cleaning_time * instants.SECOND
+    leaving: dict[str, leases.NodeBooking] = {}
+    demands = []
+    for booking, wanted in horizon.standing(number).promised:
+        if not start < instants.instant(booking.starts_at) < end or (
+                booking.state is not leases.BookingState.PLANNED):
+            continue
+        demand = bookings.Demand(
+            f'{standing.name(booking)}:home',
+            instants.instant(booking.starts_at),
+            instants.instant(booking.ends_at), 1, 1,
+            horizon.eligible(wanted) & ~(1 << number), margin)
+        demands.append(demand)
+        leaving[demand.id] = booking
+    cleared = room.clear(horizon.timeline, number, start, end, demands)
+    return _made(horizon, number, end, cleared.timeline,
+                 {f'{key}/0': booking for key, booking in leaving.items()},
+                 frozenset(leaving[key].reservation_id
+                           for key in cleared.homeless))
+
+
+def _made(horizon: timelines.Horizon, number: int, end: int,
+          after: timeline.Timeline,
+          renamed: dict[str, leases.NodeBooking] | None = None,
+          lost: frozenset[str] = frozenset()) -> Room:
+    difference = carry_out.compare(horizon, after, renamed=renamed)
+    uuid = horizon.fleet.uuids[number]
+    generations = {node: generation for node, generation
+                   in difference.generations.items() if node != uuid}
+    # NOTE: what is planned on a host that can serve nothing new does not
+    # stand on the timeline, but it is there.
+    starts = [booking.start for booking in after.rows[number]]
+    starts.extend(instants.instant(booking.starts_at) for booking, _
+                  in horizon.standing(number).promised
+                  if booking.id not in difference.homes)
+    later = min((start for start in starts if start >= end), default=None)
+    return Room(uuid, horizon,
+                carry_out.Difference(generations, difference.homes),
+                None if later is None else instants.moment(later), lost)

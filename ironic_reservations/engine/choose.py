@@ -1,0 +1,215 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Choosing one node, asking Ironic, and moving promises where it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import aside
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import observe
+from ironic_reservations.engine import plan
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import pick
+from ironic_reservations.planner import reasons
+
+#: How many reasons a sentence tells; the structured form has all of them.
+_TOLD = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A node, with the generation to commit on (0 where it has no row yet).
+
+    :ivar view: what it was picked in.
+    :ivar room: what has to move for it.
+    """
+
+    node: facts.Node
+    view: plan.View
+    room: aside.Room | None = None
+
+    @property
+    def free_until(self) -> datetime.datetime | None:
+        """Give when the node is promised to a lease next, if it is."""
+        if self.room is not None:
+            return self.room.until
+        occupancy = self.view.snapshot.occupancies.get(self.node.uuid)
+        return None if occupancy is None else occupancy.leased.later
+
+
+def choose(engine: Engine, ask: pick.Ask, view: plan.View,
+           sees: facts.Visibility, observer: ironic_client.Ironic | None,
+           need: plan.Need) -> Choice:
+    """Pick a node, asking Ironic where that is configured.
+
+    :param observer: Ironic with the caller's credentials; ``None``: with
+        those of this service.
+    :raises NoNodeAvailable: with the reasons.
+    :raises IronicUnavailable: the facts could not be confirmed.
+    :raises Conflict: a node has changed meanwhile.
+    """
+    asks_whom = observer or engine.ironic
+    if engine.conf.ironic.confirm == 'mirror':
+        asks_whom = None
+    choosing = _Choosing(engine, ask, sees, asks_whom, need)
+    outcome = choosing.among(view)
+    if isinstance(outcome, pick.Refused) and ask.node_uuids is None:
+        outcome = choosing.by_class(view, outcome)
+    if isinstance(outcome, pick.Refused):
+        raise _refusal(engine, ask, outcome, sees, view.snapshot.now,
+                       not plan.hosts_closed(engine, need))
+    return outcome
+
+
+class _Choosing:
+    """One request for a node, and whom to ask about it."""
+
+    def __init__(self, engine: Engine, ask: pick.Ask,
+                 sees: facts.Visibility,
+                 observer: ironic_client.Ironic | None,
+                 need: plan.Need) -> None:
+        self._engine = engine
+        self._ask = ask
+        self._sees = sees
+        self._observer = observer
+        self._need = need
+        # NOTE: the order of a list is the caller's will; who leaves the
+        # choice to us gets a node for which nothing has to move.
+        self._ordered = ask.node_uuids is not None and not need.bare
+
+    def among(self, view: plan.View) -> Choice | pick.Refused:
+        """Choose from the nodes of a view."""
+        # NOTE: an answer of Ironic proves nothing for rows read after it.
+        look = observe.Look(self._observer)
+        while True:
+            outcome, snapshot = look.outcome(self._ask, view.snapshot,
+                                             self._sees)
+            view = dataclasses.replace(view, snapshot=snapshot,
+                                       confirmed=self._observer is not None)
+            picked = isinstance(outcome, pick.Picked)
+            made = None
+            if outcome.promised and (self._ordered or not picked):
+                made = self._make_room(outcome.promised, snapshot)
+            if made is None:
+                return (Choice(outcome.node, view)
+                        if isinstance(outcome, pick.Picked) else outcome)
+            snapshot = look.at(snapshot, made.node_uuid)
+            view = dataclasses.replace(view, snapshot=snapshot)
+            if self._stands(snapshot, made.node_uuid):
+                return Choice(snapshot.nodes[made.node_uuid], view, made)
+
+    def _make_room(self, promised: Sequence[facts.Node],
+                   snapshot: pick.Snapshot) -> aside.Room | None:
+        made = aside.one_of(self._engine, promised, snapshot.now,
+                            snapshot.until, self._ordered)
+        if made is None and self._need.bare and (
+                self._engine.conf.leases.without_reservation == 'allow'):
+            made = aside.on(self._engine, promised[0], snapshot.now,
+                            snapshot.until)
+        return made
+
+    def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
+        """Tell whether a node has no obstacle but what moves aside."""
+        return pick.why_not(
+            self._ask, uuid, snapshot.nodes.get(uuid),
+            snapshot.occupancies.get(uuid), snapshot.now, self._sees) is None
+
+    def by_class(self, view: plan.View, refused: pick.Refused
+                 ) -> Choice | pick.Refused:
+        """Choose where no node is left that nobody has been promised."""
+        engine, now = self._engine, view.snapshot.now
+        with engine.database.read() as connection:
+            promised = plan.look_by_class(engine, connection, self._ask,
+                                          self._sees, now, self._need,
+                                          promised=True)
+        outcome: Choice | pick.Refused = refused
+        if promised.snapshot.nodes:
+            outcome = self.among(promised)
+        if isinstance(outcome, pick.Refused) and self._observer is not None:
+            outcome = self.among(self._look_wider(view, self._observer))
+        return outcome
+
+    def _look_wider(self, view: plan.View,
+                    observer: ironic_client.Ironic) -> plan.View:
+        """Find a candidate that Ironic knows to be free, mirrored or not.
+
+        NOTE: the rows are read after Ironic's list, so this proves nothing
+        yet: the candidate is confirmed again like any other.
+        """
+        now = view.snapshot.now
+        filters = {'provision_state': facts.AVAILABLE, 'associated': 'false',
+                   'maintenance': 'false'}
+        if self._ask.resource_class:
+            filters['resource_class'] = self._ask.resource_class
+        free = {node.uuid: node for node in observer.nodes(**filters)}
+        uuids = tuple(free)
+        with self._engine.database.read() as connection:
+            known = db_nodes.read_nodes(connection, uuids, with_traits=False)
+            held = db_reservations.read_of_nodes(connection, uuids)
+            busy = db_passages.read_busy(connection, now, uuids)
+            leased = db_bookings.read_leased(connection, uuids, now)
+            barred = plan.closed(self._engine, connection, self._need, uuids)
+        nodes = {uuid: dataclasses.replace(
+            node, generation=known[uuid].generation if uuid in known else 0)
+            for uuid, node in free.items()}
+        wider = plan.view(nodes, [*view.related, *held.values()], busy,
+                          leased, barred, now, self._need)
+        first = pick.pick(self._ask, wider.snapshot, self._sees)
+        chosen = ({first.node.uuid: first.node}
+                  if isinstance(first, pick.Picked) else {})
+        return dataclasses.replace(wider, snapshot=dataclasses.replace(
+            wider.snapshot, nodes=chosen))
+
+
+def _refusal(engine: Engine, ask: pick.Ask, outcome: pick.Refused,
+             sees: facts.Visibility, now: datetime.datetime,
+             hosts: bool) -> errors.NoNodeAvailable:
+    if ask.node_uuids is None:
+        with engine.database.read() as connection:
+            counted = db_nodes.count_obstacles(
+                connection, ask.resource_class, ask.traits, sees, now, hosts)
+        return _refusal_by_class(ask, [reasons.Count(code, count) for
+                                       code, count in sorted(counted.items())])
+    told = '; '.join(f'node {reason.node_uuid} {reason.text}'
+                     for reason in outcome.reasons[:_TOLD])
+    more = len(outcome.reasons) - _TOLD
+    if more > 0:
+        told += f'; and {more} more'
+    return errors.NoNodeAvailable(
+        f'None of the nodes of the list can be reserved: {told}.',
+        reasons=[reason.as_dict() for reason in outcome.reasons])
+
+
+def _refusal_by_class(ask: pick.Ask, counts: Sequence[reasons.Count]
+                      ) -> errors.NoNodeAvailable:
+    wanted = ' and '.join(part for part in (
+        f'the resource class {ask.resource_class}'
+        if ask.resource_class else '',
+        f'the traits {", ".join(sorted(ask.traits))}' if ask.traits else '')
+        if part)
+    listed = ', '.join(f'{count.nodes} {count.code}' for count in counts)
+    return errors.NoNodeAvailable(
+        f'No node with {wanted} can be reserved: '
+        + (f'of those that you may see, {listed}.' if listed
+           else 'you may see none.'),
+        reasons=[count.as_dict() for count in counts])

@@ -1,0 +1,53 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Consumers of ours in Placement: new ones, and telling them from others.
+
+NOTE: Placement tells whose a consumer is only where it knows types, and only
+to who asks for that one consumer.  So the uuid itself says it: its last six
+bytes are a digest of the others, which no other uuid has but by chance, once
+in 2 ** 48.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import uuid as uuid_module
+
+#: The type of our consumers, where Placement knows types.
+TYPE = 'BAREMETAL_RESERVATION'
+#: The type of Nova's.
+INSTANCE = 'INSTANCE'
+
+_RANDOM_BYTES = 10
+_SALT = b'ironic-reservations consumer'
+
+
+def fresh() -> str:
+    """Give a consumer that has never been used."""
+    random = bytearray(uuid_module.UUID(
+        bytes=secrets.token_bytes(16), version=4).bytes[:_RANDOM_BYTES])
+    return str(uuid_module.UUID(bytes=bytes(random) + _digest(random)))
+
+
+def is_ours(uuid: str) -> bool:
+    """Tell whether a consumer was made by :func:`fresh`."""
+    try:
+        raw = uuid_module.UUID(uuid).bytes
+    except ValueError:
+        return False
+    return raw[_RANDOM_BYTES:] == _digest(raw[:_RANDOM_BYTES])
+
+
+def _digest(random: bytes | bytearray) -> bytes:
+    return hashlib.sha256(_SALT + random).digest()[:16 - _RANDOM_BYTES]

@@ -1,0 +1,121 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Asking a service of the operator whether a lease may be.
+
+The requests are those of Blazar's external service filter: ``check-create``,
+``check-update`` and ``on-end`` under one address.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+import requests
+
+from ironic_reservations import errors
+from ironic_reservations.planner import leases
+
+LOG = log.getLogger(__name__)
+
+
+def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
+    """Ask whether a new lease may be.
+
+    :raises LeaseNotPermitted: it may not, or it cannot be known.
+    """
+    _ask(conf, 'check-create', lease.project_id, lease.user_id,
+         {'lease': _told(lease)})
+
+
+def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
+                 after: leases.Lease) -> None:
+    """Ask whether a lease may become another one.
+
+    :raises LeaseNotPermitted: it may not, or it cannot be known.
+    """
+    _ask(conf, 'check-update', before.project_id, before.user_id,
+         {'current_lease': _told(before), 'lease': _told(after)})
+
+
+def on_end(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
+    """Tell that a lease is over; nobody can object to that."""
+    try:
+        _ask(conf, 'on-end', lease.project_id, lease.user_id,
+             {'lease': _told(lease)})
+    except errors.LeaseNotPermitted as exc:
+        LOG.warning('The end of the lease %s could not be told: %s',
+                    lease.id, exc)
+
+
+def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
+         user_id: str | None, question: dict[str, Any]) -> None:
+    options = conf.leases
+    if options.enforcement_url is None:
+        return
+    headers = {'Accept': 'application/json'}
+    if options.enforcement_token:
+        headers['X-Auth-Token'] = options.enforcement_token
+    context = {'context': {'project_id': project_id, 'user_id': user_id}}
+    try:
+        answer = requests.post(
+            f'{options.enforcement_url.rstrip("/")}/{what}',
+            json={**context, **question}, headers=headers,
+            timeout=options.enforcement_timeout)
+    except requests.RequestException as exc:
+        LOG.warning('The service at [leases] enforcement_url cannot be '
+                    'asked: %s', exc)
+        raise errors.LeaseNotPermitted(
+            'The service that decides about leases does not answer, so '
+            'nothing was promised or changed. Try again later; if it lasts, '
+            'tell the operator.') from exc
+    if answer.status_code == 204:
+        return
+    raise errors.LeaseNotPermitted(_why(answer))
+
+
+def _why(answer: requests.Response) -> str:
+    said = None
+    if answer.status_code == 403:
+        try:
+            said = answer.json().get('message')
+        except (ValueError, AttributeError):
+            said = None
+        return ('The service that decides about leases does not allow this '
+                f'one: {said or "it gives no reason"}.')
+    LOG.warning('The service at [leases] enforcement_url answered %s',
+                answer.status_code)
+    return ('The service that decides about leases answered '
+            f'{answer.status_code}, so nothing was promised or changed. '
+            'Tell the operator.')
+
+
+def _told(lease: leases.Lease) -> dict[str, Any]:
+    return {
+        'id': lease.id, 'name': lease.name,
+        'start_date': _date(lease.start), 'end_date': _date(lease.end),
+        'project_id': lease.project_id, 'user_id': lease.user_id,
+        'reservations': [{
+            'id': each.id, 'resource_type': each.resource_type,
+            'min': each.least, 'max': each.most,
+            'hypervisor_properties': each.hypervisor_properties,
+            'resource_properties': each.resource_properties,
+            'allocations': [{'id': booking.node_uuid,
+                             'hypervisor_hostname': booking.node_uuid}
+                            for booking in each.bookings]}
+            for each in lease.reservations]}
+
+
+def _date(moment: Any) -> str:
+    return str(moment.strftime('%Y-%m-%d %H:%M'))

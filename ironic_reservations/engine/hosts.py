@@ -1,0 +1,254 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Nodes that are open to leases, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+
+Property = db_hosts.Property
+
+#: Longer words than this are refused.
+_NAME, _VALUE = 64, 10_000
+
+
+def add(engine: Engine, name: str,
+        capabilities: Mapping[str, str]) -> leases.Host:
+    """Open one node to leases.
+
+    :param name: of the node, or its uuid.
+    :raises HostNotFound: Ironic has no such node.
+    :raises HostExists: it is a host already.
+    :raises InvalidValue: a capability has a name that is taken.
+    :raises IronicUnavailable: Ironic does not answer.
+    """
+    node = engine.ironic.node(name) if engine.ironic is not None else None
+    if node is None:
+        raise errors.HostNotFound(
+            f'Ironic has no node {name}. Give the name or the uuid of one.')
+    made = _open(engine, [node], capabilities)
+    if not made:
+        raise errors.HostExists(f'The node {name} is a host already.')
+    return made[0]
+
+
+def add_class(engine: Engine, resource_class: str,
+              capabilities: Mapping[str, str]) -> list[leases.Host]:
+    """Open all nodes of a resource class that are not open yet.
+
+    :raises HostNotFound: Ironic has no node of that class.
+    :raises InvalidValue: a capability has a name that is taken.
+    :raises IronicUnavailable: Ironic does not answer.
+    """
+    nodes = (list(engine.ironic.nodes(resource_class=resource_class))
+             if engine.ironic is not None else [])
+    if not nodes:
+        raise errors.HostNotFound(
+            f'Ironic has no node of the resource class {resource_class}.')
+    return _open(engine, nodes, capabilities)
+
+
+def _check(capabilities: Mapping[str, str | None]) -> None:
+    for name, value in capabilities.items():
+        if name in requirements.BUILTIN:
+            raise errors.InvalidValue(
+                f'A host has a property {name!r} of its own, which Ironic '
+                'tells. Choose another name for the capability.')
+        if not 0 < len(name) <= _NAME or len(value or '') > _VALUE:
+            raise errors.InvalidValue(
+                f'A capability has a name of at most {_NAME} characters, and '
+                f'a value of at most {_VALUE}.')
+
+
+def _open(engine: Engine, nodes: Sequence[facts.Node],
+          capabilities: Mapping[str, str]) -> list[leases.Host]:
+    _check(capabilities)
+    uuids = [node.uuid for node in nodes]
+
+    def attempt() -> list[leases.Host]:
+        now = engine.clock()
+        with engine.database.write() as connection:
+            known = db_nodes.read_nodes(connection, uuids, with_traits=False)
+            open_already = {row.node_uuid for row in db_hosts.read(
+                connection, node_uuids=uuids)}
+            new = [node for node in nodes if node.uuid not in open_already]
+            for node in new:
+                if node.uuid in known:
+                    db_nodes.bump(connection, node.uuid)
+                else:
+                    db_nodes.insert_node(connection, node, 1, now)
+            ids = [db_hosts.insert(connection, node.uuid, now)
+                   for node in new]
+            db_hosts.write_capabilities(connection, ids, capabilities, now)
+        return page(engine, ids=ids) if ids else []
+    return retry.until_committed(attempt)
+
+
+def page(engine: Engine, limit: int | None = None, marker: int | None = None,
+         ids: Collection[int] | None = None) -> list[leases.Host]:
+    """Read hosts, in the order of their ids.
+
+    :param marker: the id of the last one of the page before.
+    """
+    with engine.database.read() as connection:
+        return _whole(connection, db_hosts.read(
+            connection, ids=ids, after=marker, limit=limit))
+
+
+def _whole(connection: sa.Connection,
+           rows: Sequence[db_hosts.Row]) -> list[leases.Host]:
+    nodes = db_nodes.read_nodes(connection,
+                                [row.node_uuid for row in rows])
+    return [leases.Host(row.id, nodes[row.node_uuid], row.created_at,
+                        row.updated_at, row.reservable, row.capabilities)
+            for row in rows]
+
+
+def get(engine: Engine, host_id: int) -> leases.Host:
+    """Read one host.
+
+    :raises HostNotFound: there is none.
+    """
+    found = page(engine, ids=(host_id,))
+    if not found:
+        raise _unknown(host_id)
+    return found[0]
+
+
+def _unknown(ident: int | str) -> errors.HostNotFound:
+    return errors.HostNotFound(
+        f'There is no host {ident}. "GET /v1/os-hosts" lists those that '
+        'there are.')
+
+
+def find(engine: Engine, ident: str) -> leases.Host:
+    """Read one host by its id, or by the uuid or the name of its node.
+
+    :raises HostNotFound: there is none.
+    """
+    if ident.isascii() and ident.isdigit() and len(ident) < 10:
+        return get(engine, int(ident))
+    for host in page(engine):
+        if ident in (host.node.uuid, host.node.name):
+            return host
+    raise _unknown(ident)
+
+
+def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
+           reservable: bool | None = None) -> leases.Host:
+    """Say something else of a host, or close it to new leases.
+
+    Leases that have been promised stay where they are, unless the host is
+    closed: then those that have not started are planned anew.
+
+    :param changes: ``None`` takes a capability back.
+    :raises HostNotFound: there is none.
+    :raises InvalidValue: a capability has a name that is taken.
+    """
+    _check(changes)
+
+    def attempt() -> None:
+        now, host = engine.clock(), get(engine, host_id)
+        with engine.database.write() as connection:
+            db_nodes.bump(connection, host.node.uuid)
+            db_hosts.write_capabilities(connection, (host_id,), changes, now)
+            if reservable is None:
+                db_hosts.touch(connection, host_id, now)
+            else:
+                db_hosts.update_reservable(connection, host_id, reservable,
+                                           now)
+    retry.until_committed(attempt)
+    return get(engine, host_id)
+
+
+def remove(engine: Engine, host_id: int) -> None:
+    """Close a node to leases for good.
+
+    :raises HostNotFound: there is none.
+    :raises HostInUse: leases have been promised it.
+    """
+    def attempt() -> None:
+        host = get(engine, host_id)
+        with engine.database.write() as connection:
+            # NOTE: first, so that nothing is promised meanwhile.
+            db_nodes.bump(connection, host.node.uuid)
+            if db_bookings.read_of_hosts(connection,
+                                         node_uuid=host.node.uuid):
+                raise errors.HostInUse(
+                    f"Can't delete host {host_id}. The host is reserved. Set "
+                    '"reservable" to false, which has leases that have not '
+                    'started served by other hosts where that is possible, '
+                    'and try again.')
+            db_hosts.delete(connection, host_id)
+    retry.until_committed(attempt)
+
+
+def allocations(engine: Engine, lease_id: str | None = None,
+                reservation_id: str | None = None,
+                host_id: int | None = None
+                ) -> list[tuple[leases.Host,
+                                list[tuple[leases.NodeBooking, str]]]]:
+    """Read what hosts are promised to, each booking with its lease's id."""
+    with engine.database.read() as connection:
+        rows = db_hosts.read(
+            connection, ids=None if host_id is None else (host_id,))
+        hosts = _whole(connection, rows)
+        promised: dict[str, list[tuple[leases.NodeBooking, str]]] = {}
+        for booking, of_lease in db_bookings.read_of_hosts(
+                connection, lease_id, reservation_id,
+                hosts[0].node.uuid if host_id is not None and hosts
+                else None):
+            promised.setdefault(booking.node_uuid, []).append(
+                (booking, of_lease))
+    return [(host, promised.get(host.node.uuid, [])) for host in hosts
+            if host_id is not None or host.node.uuid in promised]
+
+
+def properties(engine: Engine, with_private: bool) -> list[Property]:
+    """Read the names of capabilities, and which values there are.
+
+    :param with_private: also those that only the operator may read.
+    """
+    with engine.database.read() as connection:
+        return [each for each in db_hosts.read_properties(connection)
+                if with_private or not each.private]
+
+
+def set_private(engine: Engine, name: str, private: bool) -> Property:
+    """Hide a capability from those who do not manage hosts, or show it.
+
+    :raises PropertyNotFound: no host has it.
+    """
+    now = engine.clock()
+    with engine.database.write() as connection:
+        db_hosts.update_private(connection, name, private, now)
+        found = db_hosts.read_properties(connection, name)
+    if not found:
+        raise errors.PropertyNotFound(
+            f'No host has a capability {name!r}. '
+            '"GET /v1/os-hosts/properties" lists those that there are.')
+    return found[0]

@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reading leases."""
+
+from __future__ import annotations
+
+from ironic_reservations import errors
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import Engine
+from ironic_reservations.planner import leases
+
+
+def unknown(lease_id: str) -> errors.LeaseNotFound:
+    """Say that there is no such lease."""
+    return errors.LeaseNotFound(
+        f'There is no lease {lease_id}: it was never made, was deleted, or '
+        'belongs to another project.')
+
+
+def get(engine: Engine, lease_id: str,
+        project_id: str | None = None) -> leases.Lease:
+    """Read one lease.
+
+    :param project_id: whose it has to be; ``None``: anybody's.
+    :raises LeaseNotFound: there is none.
+    """
+    with engine.database.read() as connection:
+        found = db_leases.read(connection, (lease_id,))
+    if not found or project_id not in (None, found[0].project_id):
+        raise unknown(lease_id)
+    return found[0]
+
+
+def page(engine: Engine, project_id: str | None = None,
+         limit: int | None = None,
+         marker: str | None = None) -> list[leases.Lease]:
+    """Read leases, the oldest first.
+
+    :param project_id: whose; ``None``: everybody's.
+    :param marker: the id of the last one of the page before.
+    :raises LeaseNotFound: the marker is no lease.
+    """
+    last = None if marker is None else get(engine, marker, project_id)
+    with engine.database.read() as connection:
+        return db_leases.read_page(connection, project_id, last, limit)

@@ -1,0 +1,161 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a lease may ask for: its window, and the limits of the operator."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+
+from oslo_config import cfg
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+
+#: The longest name of a claim.
+_NAME = 64
+#: What the reconciler is in the middle of.
+_TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
+            leases.LeaseStatus.DELETING)
+
+
+def requirement(hypervisor_properties: str, resource_properties: str
+                ) -> requirements.Requirement:
+    """Read what hosts have to be like.
+
+    :raises InvalidValue: it cannot be read.
+    """
+    try:
+        return requirements.parse(hypervisor_properties, resource_properties)
+    except ValueError as exc:
+        raise errors.InvalidValue(str(exc)) from exc
+
+
+def start(asked: datetime.datetime | None,
+          now: datetime.datetime) -> datetime.datetime:
+    """Give the instant at which a lease starts.
+
+    :param asked: ``None``: now.
+    :raises InvalidValue: it has passed.
+    """
+    if asked is None:
+        return now.replace(microsecond=0)
+    # NOTE: clients send whole minutes, and mean the one that has begun.
+    if asked < now.replace(second=0, microsecond=0):
+        raise errors.InvalidValue(
+            f'start_date {asked.isoformat()} is in the past; it is '
+            f'{now.isoformat()} here. Send "now" for a lease that starts at '
+            'once.')
+    return asked
+
+
+def check_window(conf: cfg.ConfigOpts, begin: datetime.datetime,
+                 end: datetime.datetime, now: datetime.datetime) -> None:
+    """Check when a lease starts and ends.
+
+    :raises InvalidValue: it does not end after its start, and after now.
+    :raises LeaseLimit: it is too long, or too far away.
+    """
+    if end <= begin or end <= now:
+        raise errors.InvalidValue(
+            f'end_date {end.isoformat()} is not after '
+            + (f'start_date {begin.isoformat()}.' if end <= begin
+               else f'now, which is {now.isoformat()} here.')
+            + ' Give a later end.')
+    limits = conf.leases
+    seconds = (end - begin).total_seconds()
+    if limits.max_duration and seconds > limits.max_duration:
+        raise errors.LeaseLimit(
+            f'The lease would last {seconds:.0f} seconds; the operator '
+            f'allows {limits.max_duration}. Ask for a shorter one.')
+    ahead = (end - now).total_seconds()
+    if limits.max_horizon and ahead > limits.max_horizon:
+        raise errors.LeaseLimit(
+            f'The lease would end {ahead:.0f} seconds from now; the operator '
+            f'allows {limits.max_horizon}. Ask for an earlier one.')
+
+
+def latest_end(conf: cfg.ConfigOpts,
+               now: datetime.datetime) -> datetime.datetime | None:
+    """Give when every lease has to end, where the operator says so."""
+    ahead = conf.leases.max_horizon
+    return now + datetime.timedelta(seconds=ahead) if ahead else None
+
+
+def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
+               end: datetime.datetime,
+               asked: datetime.datetime | None) -> datetime.datetime:
+    """Give when it is told that the end is near.
+
+    :raises InvalidValue: that is not within the lease.
+    """
+    if asked is None:
+        return max(begin, end - datetime.timedelta(
+            seconds=conf.leases.before_end_time))
+    if not begin <= asked <= end:
+        raise errors.InvalidValue(
+            f'before_end_date {asked.isoformat()} is not within the lease, '
+            f'from {begin.isoformat()} until {end.isoformat()}.')
+    return asked
+
+
+def check_count(conf: cfg.ConfigOpts, connection: sa.Connection,
+                project_id: str | None,
+                now: datetime.datetime | None = None) -> None:
+    """Check how many leases a project has.
+
+    :param now: in the transaction that writes one more; then no other can
+        be written for the project until its end.
+    :raises LeaseLimit: it may have no more.
+    """
+    most = conf.leases.max_leases_per_project
+    if most and now is not None:
+        digest = hashlib.sha256(json.dumps(project_id).encode()).hexdigest()
+        db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
+    if most and db_leases.count_live(connection, project_id) >= most:
+        raise errors.LeaseLimit(
+            f'The project has {most} leases, which is all that the operator '
+            'allows. End one of them first.')
+
+
+def check_wish(least: int, most: int, kind: str) -> None:
+    """Check how many hosts a reservation asks for, and of which kind.
+
+    :raises InvalidValue: that cannot be.
+    """
+    if kind != leases.PHYSICAL_HOST:
+        raise errors.InvalidValue(
+            f'The resource_type {kind!r} is not served here; it has to be '
+            f'"{leases.PHYSICAL_HOST}".')
+    if not 1 <= least <= most:
+        raise errors.InvalidValue(
+            f'A reservation asks for min {least} and max {most} hosts. Give '
+            'numbers with 1 <= min <= max.')
+
+
+def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:
+    """Give when the reconciler has to look at a lease that has changed."""
+    if lease.status in _TURNING or any(
+            booking.state is leases.BookingState.ENDING
+            or booking.starts_at <= now
+            and booking.state is leases.BookingState.PLANNED
+            for booking in lease.bookings):
+        return now
+    return min((event.time for event in lease.events
+                if event.status is not leases.EventStatus.DONE),
+               default=now)

@@ -1,0 +1,100 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Saying why a guarded request is refused, and no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.planner import admit
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
+
+
+def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
+            held: facts.Reservation | None,
+            promised: Iterable[leases.NodeBooking],
+            now: datetime.datetime) -> errors.ReservationError:
+    """Make the answer to a request that does not pass.
+
+    NOTE: neither the uuid of what holds the node nor whose it is: the one is
+    a proof, and the other nobody's business.
+
+    :param held: the reservation on the node's timeline, live or not.
+    :param promised: what the node is promised to.
+    """
+    match verdict:
+        case admit.Verdict.PROOF_REQUIRED:
+            return errors.ProofRequired(
+                f'Node {node_uuid} is {_held(held, now)}. Whoever holds the '
+                'reservation shows its uuid in the header '
+                'OpenStack-Baremetal-Reservation (of a lease, the id of its '
+                'reservation); to get a node of your own, make a '
+                'reservation.', node_uuid=node_uuid)
+        case admit.Verdict.PROOF_INVALID:
+            return errors.ProofInvalid(
+                f'The reservation {claim.proof} that was shown '
+                + _why_invalid(node_uuid, claim, held, promised, now),
+                node_uuid=node_uuid)
+        case admit.Verdict.LEASE_OVER:
+            kind = (errors.ProofRequired if claim.proof is None
+                    else errors.ProofInvalid)
+            return kind(
+                f'The lease that had node {node_uuid} is over, and the node '
+                'is being taken back. Nobody can use it until it is '
+                'available again.', node_uuid=node_uuid)
+        case _:
+            return errors.ReservationRequired(
+                f'Node {node_uuid} is not reserved, and the operator lets '
+                'nobody take it without a reservation. Make one first, and '
+                'show its uuid in the header '
+                'OpenStack-Baremetal-Reservation.', node_uuid=node_uuid)
+
+
+def _held(held: facts.Reservation | None, now: datetime.datetime) -> str:
+    if held is None or not held.live(now):
+        return 'leased'
+    if held.state is not facts.State.RESERVED:
+        return 'reserved'
+    return f'reserved until {held.expires_at.isoformat()}'
+
+
+def _why_invalid(node_uuid: str, claim: admit.Claim,
+                 held: facts.Reservation | None,
+                 promised: Iterable[leases.NodeBooking],
+                 now: datetime.datetime) -> str:
+    own = next((booking for booking in promised
+                if booking.reservation_id == claim.proof
+                and booking.starts_at > now), None)
+    if own is not None:
+        return (f'is that of a lease which starts at '
+                f'{own.starts_at.isoformat()}. Use the node from then on.')
+    taken = held is not None and held.live(now) or any(
+        booking.state is not leases.BookingState.PLANNED
+        or booking.starts_at <= now < booking.ends_at for booking in promised)
+    return f'is not the one of node {node_uuid}, ' + (
+        'which is reserved for somebody else. ' if taken else
+        'which has none: it has expired, or was released. '
+    ) + 'Make a new reservation.'
+
+
+def promised(node_uuid: str,
+             since: datetime.datetime) -> errors.NodePromised:
+    """Make the answer to one who would keep a lease from its node."""
+    return errors.NodePromised(
+        f'Node {node_uuid} is promised to a lease from {since.isoformat()} '
+        'on, and no other node was found for it. Use another node, or make '
+        'a lease that ends before that time.', node_uuid=node_uuid,
+        since=since.isoformat())

@@ -1,0 +1,35 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The rule of /v1/availability."""
+
+from __future__ import annotations
+
+from oslo_policy import policy
+
+from ironic_reservations.policies import roles
+
+NAME = 'reservation:availability:%s'
+
+_rules = [
+    policy.DocumentedRuleDefault(
+        name=NAME % 'get',
+        check_str=roles.ANY_READER,
+        scope_types=['system', 'project'],
+        description='See how many hosts are free when, without names.',
+        operations=[{'path': '/v1/availability', 'method': 'GET'}]),
+]
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """List the rules."""
+    return list(_rules)

@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The rules of /v1/os-hosts."""
+
+from __future__ import annotations
+
+from oslo_policy import policy
+
+from ironic_reservations.policies import roles
+
+NAME = 'reservation:host:%s'
+
+_rules = [
+    policy.DocumentedRuleDefault(
+        name=NAME % 'create',
+        check_str=roles.WRITES_ALL,
+        scope_types=['system', 'project'],
+        description='Open a node, or all of a resource class, to leases.',
+        operations=[{'path': '/v1/os-hosts', 'method': 'POST'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'get',
+        check_str=roles.READS_ALL,
+        scope_types=['system', 'project'],
+        description='List and show hosts.',
+        operations=[{'path': '/v1/os-hosts', 'method': 'GET'},
+                    {'path': '/v1/os-hosts/{id}', 'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'update',
+        check_str=roles.WRITES_ALL,
+        scope_types=['system', 'project'],
+        description='Change what is said of a host, or close it to new '
+                    'leases.',
+        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'PUT'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'delete',
+        check_str=roles.WRITES_ALL,
+        scope_types=['system', 'project'],
+        description='Take a host back from leases.',
+        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'DELETE'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'get_allocations',
+        check_str=roles.READS_ALL,
+        scope_types=['system', 'project'],
+        description='See which lease has which host when. The id of a '
+                    'reservation is a proof: whoever reads it may deploy with '
+                    'it.',
+        operations=[{'path': '/v1/os-hosts/allocations', 'method': 'GET'},
+                    {'path': '/v1/os-hosts/{id}/allocation',
+                     'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'list_properties',
+        check_str=roles.ANY_READER,
+        scope_types=['system', 'project'],
+        description='List what leases may ask of hosts.',
+        operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'list_private_properties',
+        check_str=roles.READS_ALL,
+        scope_types=['system', 'project'],
+        description='List what is private, besides.',
+        operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'update_property',
+        check_str=roles.WRITES_ALL,
+        scope_types=['system', 'project'],
+        description='Make a property private or public.',
+        operations=[{'path': '/v1/os-hosts/properties/{name}',
+                     'method': 'PATCH'}]),
+]
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """List the rules."""
+    return list(_rules)

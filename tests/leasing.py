@@ -1,0 +1,303 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases on a timeline with its surroundings, and what their rows say.
+
+Hours count from noon of the day on which the tests begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+import datetime
+import itertools
+from typing import Any
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.api import lease_body
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import tables
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine import lease_change
+from ironic_reservations.engine import lease_create
+from ironic_reservations.engine import lease_end
+from ironic_reservations.engine import lease_find
+from ironic_reservations.engine import timelines
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import instants
+from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import mirror
+from tests import world
+
+PLANNED = leases.BookingState.PLANNED
+BOUND = leases.BookingState.BOUND
+ENDING = leases.BookingState.ENDING
+ACTIVE = leases.LeaseStatus.ACTIVE
+PROJECT = 'ours'
+
+
+def at(hours: float) -> datetime.datetime:
+    """Give an instant."""
+    return world.NOON + datetime.timedelta(hours=hours)
+
+
+def of_class(name: str) -> str:
+    """Ask for hosts of a resource class."""
+    return f'["==", "$resource_class", "{name}"]'
+
+
+def wish(least: int = 1, most: int | None = None,
+         properties: str = '') -> leases.Wish:
+    """Ask for hosts."""
+    return leases.Wish(least, max(least, most or least),
+                       resource_properties=properties)
+
+
+def ask(start: float | None, end: float, *wishes: leases.Wish,
+        **more: Any) -> leases.LeaseAsk:
+    """Ask for a lease; of one host, unless there are wishes.
+
+    :param start: ``None``: now.
+    """
+    more.setdefault('name', f'from {start} to {end}')
+    more.setdefault('project_id', PROJECT)
+    return leases.LeaseAsk(
+        start=None if start is None else at(start), end=at(end),
+        wishes=wishes or (wish(),), **more)
+
+
+def posted(offer: dict[str, Any], now: datetime.datetime,
+           project_id: str | None = PROJECT) -> leases.LeaseAsk:
+    """Read a counter-offer as the API would, were it posted unchanged."""
+    return lease_body.new_lease(offer['lease'], now, project_id, None, None)
+
+
+class Leasing:
+    """What tenants and operators do with leases.
+
+    :param around: the timeline that it happens on.
+    :param engine: which process does it.
+    """
+
+    def __init__(self, around: world.World,
+                 engine: engine_module.Engine | None = None) -> None:
+        self.world = around
+        self.engine = engine or around.engine
+
+    def hosts(self, count: int = 1, **known: Any) -> list[str]:
+        """Open new nodes to leases; gives their uuids."""
+        uuids = self.world.enrol(count, **known)
+        for uuid in uuids:
+            hosts.add(self.engine, uuid, {})
+        return uuids
+
+    def host_id(self, node_uuid: str) -> int:
+        """Give the id of the host that a node is."""
+        return hosts.find(self.engine, node_uuid).id
+
+    def create(self, start: float | None, end: float,
+               *wishes: leases.Wish, **more: Any) -> leases.Lease:
+        """Make a lease."""
+        return lease_create.create(self.engine, ask(start, end, *wishes,
+                                                    **more))
+
+    def refused(self, start: float | None, end: float, *wishes: leases.Wish,
+                **more: Any) -> errors.LeaseRefused:
+        """Ask for a lease that has to be refused; gives the refusal."""
+        try:
+            made = self.create(start, end, *wishes, **more)
+        except errors.LeaseRefused as exc:
+            return exc
+        raise AssertionError(f'was not refused: {made}')
+
+    def change(self, lease: leases.Lease, **changes: Any) -> leases.Lease:
+        """Change a lease; ``start`` and ``end`` in hours."""
+        for key in ('start', 'end'):
+            if key in changes:
+                changes[key] = at(changes[key])
+        return lease_change.change(self.engine, lease.id,
+                                   leases.LeaseChange(**changes))
+
+    def resize(self, lease: leases.Lease, least: int | None = None,
+               most: int | None = None,
+               give_back: Iterable[str] = ()) -> leases.Lease:
+        """Change how many hosts the first reservation of a lease has."""
+        return self.change(lease, wishes=(leases.WishChange(
+            lease.reservations[0].id, least, most,
+            give_back=tuple(give_back)),))
+
+    def end(self, lease: leases.Lease) -> None:
+        """End a lease."""
+        lease_end.end(self.engine, lease.id)
+
+    def reload(self, lease: leases.Lease) -> leases.Lease:
+        """Read a lease as its rows are."""
+        return lease_find.get(self.engine, lease.id)
+
+    def all(self) -> list[leases.Lease]:
+        """Read all leases as their rows are."""
+        return lease_find.page(self.engine)
+
+    def nodes(self, lease: leases.Lease) -> set[str]:
+        """Read which nodes a lease has that are not being taken back."""
+        return {booking.node_uuid for booking in self.reload(lease).bookings
+                if booking.state is not ENDING}
+
+    def refresh(self) -> None:
+        """Have the mirror read Ironic."""
+        mirror.refresh_all(self.engine)
+
+    def break_node(self, node_uuid: str) -> None:
+        """Have a node fail."""
+        self.world.ironic.change(node_uuid, maintenance=True)
+        self.refresh()
+
+    def mend_node(self, node_uuid: str) -> None:
+        """Have a node back."""
+        self.world.ironic.change(node_uuid, maintenance=False)
+        self.refresh()
+
+    # What happens by the clock, written without asking anybody, so that
+    # tests of the use cases depend on nothing else.
+
+    def clock_passes(self, hours: float) -> None:
+        """Move the clock, to hours after noon: what is over ends, and what
+        has started is bound.
+        """
+        self.world.clock.now = now = at(hours)
+        for lease in self.all():
+            if lease.end <= now and lease.status is ACTIVE:
+                self.take_back(lease)
+        self.clean_up()
+        self.bind()
+
+    def bind(self) -> None:
+        """Bind what has started."""
+        now = self.world.clock()
+        for lease in self.all():
+            if lease.status is leases.LeaseStatus.PENDING and (
+                    lease.start <= now < lease.end):
+                self._step(lease, leases.LeaseStatus.ACTIVE, PLANNED, BOUND)
+
+    def take_back(self, lease: leases.Lease) -> None:
+        """Begin to take the nodes of a lease back that is over."""
+        self._step(self.reload(lease), leases.LeaseStatus.TERMINATING, BOUND,
+                   ENDING)
+
+    def _step(self, lease: leases.Lease, status: leases.LeaseStatus,
+              before: leases.BookingState,
+              after: leases.BookingState) -> None:
+        now = self.world.clock()
+        there = [booking for booking in lease.bookings
+                 if booking.state is before]
+        with self.engine.database.write() as connection:
+            db_nodes.bump_all(connection,
+                              [booking.node_uuid for booking in there])
+            db_bookings.update_state(
+                connection, [booking.id for booking in there], after, now)
+            assert db_leases.update(connection, lease, dataclasses.replace(
+                lease, status=status, updated_at=now), now)
+
+    def clean_up(self) -> None:
+        """Have all nodes that are being taken back be free again."""
+        for lease in self.all():
+            ending = [booking for booking in lease.bookings
+                      if booking.state is ENDING]
+            if not ending:
+                continue
+            with self.engine.database.write() as connection:
+                db_nodes.bump_all(connection,
+                                  [booking.node_uuid for booking in ending])
+                db_bookings.delete(connection,
+                                   [booking.id for booking in ending])
+                if lease.status is leases.LeaseStatus.DELETING:
+                    assert db_leases.delete(connection, lease)
+                elif lease.status is leases.LeaseStatus.TERMINATING:
+                    assert db_leases.update(
+                        connection, lease, dataclasses.replace(
+                            lease, status=leases.LeaseStatus.TERMINATED),
+                        None)
+
+    # What has to be true.
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Read the rows of the timeline, of leases and of reservations."""
+        return list(self.world.reservations().values())
+
+    def overlaps(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Give the rows that promise one node twice."""
+        return overlaps(self.rows(), self.world.clock())
+
+    def stale(self) -> dict[str, tuple[Any, Any]]:
+        """Give the nodes of which this process knows what is not so."""
+        now = self.world.clock()
+        held = shown(self.engine.timelines.look(self.engine.database, now))
+        read = shown(timelines.Timelines(self.engine.conf).look(
+            self.engine.database, now))
+        return {key: (held.get(key), read.get(key))
+                for key in held.keys() | read.keys()
+                if held.get(key) != read.get(key)}
+
+
+def overlaps(rows: Iterable[dict[str, Any]], now: datetime.datetime
+             ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Give the rows that promise one node twice.
+
+    What has expired without having been used is void, and no promise.
+    """
+    by_node: dict[str, list[tuple[datetime.datetime, datetime.datetime,
+                                  dict[str, Any]]]] = {}
+    for row in rows:
+        start, end = row['starts_at'] or row['created_at'], row['expires_at']
+        if row['immediate']:
+            if row['state'] != facts.State.RESERVED.value:
+                end = max(end, now)
+            elif end <= now:
+                continue
+        by_node.setdefault(row['node_uuid'], []).append((start, end, row))
+    return [(one[2], other[2]) for there in by_node.values()
+            for one, other in itertools.combinations(there, 2)
+            if one[0] < other[1] and other[0] < one[1]]
+
+
+def shown(horizon: timelines.Horizon) -> dict[str, Any]:
+    """Show what a process knows, whatever the numbers of its nodes are."""
+    known: dict[str, Any] = {}
+    names = horizon.fleet.uuids
+    for number, uuid in enumerate(names):
+        here = horizon.standings[number]
+        if here is None:
+            assert not horizon.timeline.rows[number]
+            continue
+        known[uuid] = (
+            here.host, here.busy, bool(horizon.ready >> number & 1),
+            bool(horizon.usable >> number & 1),
+            sorted((booking.id, booking) for booking, _ in here.promised),
+            [(each.id.partition('/')[0] if not each.movable else each.id,
+              each.start, each.end, each.margin, each.movable,
+              {names[other] for other in range(len(names))
+               if each.eligible >> other & 1} if each.movable else None)
+             for each in horizon.timeline.rows[number]
+             if each.until > instants.instant(horizon.now)])
+    return known
+
+
+def tables_as_text(around: world.World) -> str:
+    """Give every row of every table."""
+    with around.engine.database.read() as connection:
+        return '\n'.join(
+            f'{table.name} {row}' for table in tables.metadata.sorted_tables
+            for row in sorted(map(str, connection.execute(table.select()))))

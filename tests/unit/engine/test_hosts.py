@@ -1,0 +1,202 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Hosts: which nodes are leased, and what an operator says of them."""
+
+from ironic_reservations import errors
+from ironic_reservations.engine import hosts
+from tests import leasing
+from tests import world
+
+
+class TestHosts(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        self.leasing = leasing.Leasing(self.world)
+        self.engine = self.leasing.engine
+
+    def assert_sound(self):
+        self.assertEqual([], self.leasing.overlaps())
+        self.assertEqual({}, self.leasing.stale())
+
+    def test_node_becomes_a_host_whether_it_is_mirrored_or_not(self):
+        """What the mirror has not seen yet is asked of Ironic."""
+        for mirrored in (True, False):
+            (node,) = self.world.enrol(mirrored=mirrored,
+                                       resource_class='gold')
+            made = hosts.add(self.engine, node, {'rack': 'a'})
+            read = hosts.get(self.engine, made.id)
+            self.assertEqual(
+                (node, 'gold', True, {'rack': 'a'}),
+                (read.node.uuid, read.node.resource_class, read.reservable,
+                 dict(read.capabilities)))
+            self.assert_sound()
+
+    def test_all_nodes_of_a_class_become_hosts_at_once(self):
+        """Those that are hosts already stay as they are."""
+        (there,) = self.leasing.hosts(resource_class='gold')
+        new = self.world.enrol(2, resource_class='gold')
+        self.world.enrol(1, resource_class='silver')
+        made = hosts.add_class(self.engine, 'gold', {'rack': 'a'})
+        self.assertEqual(set(new), {host.node.uuid for host in made})
+        self.assertEqual([], hosts.add_class(self.engine, 'gold', {}))
+        self.assertEqual({}, dict(hosts.find(self.engine,
+                                             there).capabilities))
+        self.assertEqual(3, len(hosts.page(self.engine)))
+        self.assert_sound()
+
+    def test_nodes_that_do_not_exist_are_no_hosts(self):
+        """Neither one nor a class of them."""
+        self.assertRaises(errors.HostNotFound, hosts.add, self.engine,
+                          world.new_uuid(), {})
+        self.assertRaises(errors.HostNotFound, hosts.add_class, self.engine,
+                          'gold', {})
+
+    def test_host_is_added_once(self):
+        """A second time is told, and two at once are one."""
+        (node,) = self.leasing.hosts()
+        self.assertRaises(errors.HostExists, hosts.add, self.engine, node,
+                          {})
+        (other,) = self.world.enrol()
+        process = self.world.another_engine()
+        self.world.before_next_write(lambda: hosts.add(process, other, {}))
+        self.assertRaises(errors.HostExists, hosts.add, self.engine, other,
+                          {})
+        self.assertEqual(2, len(hosts.page(self.engine)))
+
+    def test_host_is_found_by_its_id_and_by_its_node(self):
+        """By the uuid and by the name."""
+        (node,) = self.leasing.hosts(name='node-1')
+        host = hosts.page(self.engine)[0]
+        for ident in (str(host.id), node, 'node-1'):
+            self.assertEqual(host, hosts.find(self.engine, ident))
+        for ident in ('99', world.new_uuid(), 'node-2', '²', '9' * 30):
+            self.assertRaises(errors.HostNotFound, hosts.find, self.engine,
+                              ident)
+
+    def test_capabilities_are_said_changed_and_taken_back(self):
+        """Leases find what is said now, not what was."""
+        (node,) = self.leasing.hosts()
+        ident = self.leasing.host_id(node)
+        rack = leasing.wish(properties='["==", "$rack", "a"]')
+        self.leasing.refused(1, 2, rack)
+        hosts.change(self.engine, ident, {'rack': 'a', 'floor': '1'})
+        self.leasing.create(1, 2, rack)
+        hosts.change(self.engine, ident, {'rack': None})
+        self.assertEqual({'floor': '1'}, dict(hosts.get(
+            self.engine, ident).capabilities))
+        self.leasing.refused(2, 3, rack)
+        self.assert_sound()
+
+    def test_capability_cannot_be_called_like_what_ironic_tells(self):
+        """Nobody says of a host what it is not."""
+        (node,) = self.leasing.hosts()
+        ident = self.leasing.host_id(node)
+        for said in ({'resource_class': 'gold'}, {'': 'x'}, {'x' * 65: 'x'},
+                     {'x': 'x' * 10001}):
+            self.assertRaises(errors.InvalidValue, hosts.change, self.engine,
+                              ident, said)
+
+    def test_host_with_leases_cannot_be_removed(self):
+        """Unless others serve them first."""
+        (node,) = self.leasing.hosts()
+        ident = self.leasing.host_id(node)
+        lease = self.leasing.create(1, 2)
+        self.assertRaises(errors.HostInUse, hosts.remove, self.engine, ident)
+        self.leasing.end(lease)
+        hosts.remove(self.engine, ident)
+        self.assertRaises(errors.HostNotFound, hosts.get, self.engine, ident)
+        self.leasing.refused(1, 2)
+        self.assert_sound()
+
+    def test_id_of_a_host_is_never_given_again(self):
+        """A number that a client has kept names nothing else."""
+        (node,) = self.leasing.hosts()
+        first = self.leasing.host_id(node)
+        hosts.remove(self.engine, first)
+        self.assertNotEqual(first, hosts.add(self.engine, node, {}).id)
+        self.leasing.create(1, 2)
+        self.assert_sound()
+
+    def test_lease_promised_while_its_host_is_being_removed(self):
+        """Whoever comes second is refused."""
+        (node,) = self.leasing.hosts()
+        ident = self.leasing.host_id(node)
+        other = leasing.Leasing(self.world, self.world.another_engine())
+        self.world.before_next_write(lambda: other.create(1, 2))
+        self.assertRaises(errors.HostInUse, hosts.remove, self.engine, ident)
+        (new,) = self.leasing.hosts()
+        ident = self.leasing.host_id(new)
+        self.world.before_next_write(
+            lambda: hosts.remove(other.engine, ident))
+        self.leasing.refused(1, 2)
+        self.assert_sound()
+
+    def test_host_removed_while_it_is_being_changed(self):
+        """What is gone is not found, however late that is noticed."""
+        (node,) = self.leasing.hosts()
+        ident = self.leasing.host_id(node)
+        process = self.world.another_engine()
+        self.world.before_next_write(lambda: hosts.remove(process, ident))
+        self.assertRaises(errors.HostNotFound, hosts.change, self.engine,
+                          ident, {'rack': 'a'})
+
+    def test_host_that_is_unknown_cannot_be_changed_or_removed(self):
+        """Nothing is made by the way."""
+        self.assertRaises(errors.HostNotFound, hosts.change, self.engine, 7,
+                          {'rack': 'a'})
+        self.assertRaises(errors.HostNotFound, hosts.remove, self.engine, 7)
+
+    def test_allocations_say_which_lease_has_which_host(self):
+        """By the lease, by the reservation and by the host."""
+        self.leasing.hosts(2)
+        one = self.leasing.create(1, 2)
+        two = self.leasing.create(1, 3)
+        (node,) = self.leasing.nodes(one)
+        key = two.reservations[0].id
+
+        def told(**asked):
+            return {(host.node.uuid, lease) for host, rows in
+                    hosts.allocations(self.engine, **asked)
+                    for _, lease in rows}
+        (other,) = self.leasing.nodes(two)
+        self.assertEqual({(node, one.id), (other, two.id)}, told())
+        self.assertEqual({(node, one.id)}, told(lease_id=one.id))
+        self.assertEqual({(other, two.id)}, told(reservation_id=key))
+        self.assertEqual({(node, one.id)}, told(
+            host_id=self.leasing.host_id(node)))
+
+    def test_private_properties_are_the_operators_alone(self):
+        """Hidden from others, until they are shown again."""
+        (node,) = self.leasing.hosts()
+        hosts.change(self.engine, self.leasing.host_id(node),
+                     {'rack': 'a', 'price': '7'})
+        hosts.set_private(self.engine, 'price', True)
+        self.assertEqual(['rack'], [each.name for each in hosts.properties(
+            self.engine, with_private=False)])
+        self.assertEqual(['price', 'rack'], [
+            each.name for each in hosts.properties(self.engine,
+                                                   with_private=True)])
+        hosts.set_private(self.engine, 'price', False)
+        self.assertEqual(2, len(hosts.properties(self.engine, False)))
+        self.assertRaises(errors.PropertyNotFound, hosts.set_private,
+                          self.engine, 'floor', True)
+
+    def test_pages_of_hosts_follow_each_other(self):
+        """In the order of their ids."""
+        self.leasing.hosts(5)
+        whole = hosts.page(self.engine)
+        first = hosts.page(self.engine, limit=2)
+        rest = hosts.page(self.engine, marker=first[-1].id)
+        self.assertEqual(whole, first + rest)
