@@ -10,7 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The passes of the reconciler: by one process at a time, for all."""
+"""The passes of the reconciler: by one process at a time, for all.
+
+The work on leases is shared among all processes: :mod:`.lease_crew`.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_watch
 from ironic_reservations.reconciler import mirror
 from ironic_reservations.reconciler import sweep
 
@@ -56,6 +61,8 @@ class Loop:
         self.pid = os.getpid()
         self._owner = (f'{socket.gethostname()}:{self.pid}:'
                        f'{uuid_module.uuid4()}')
+        self._crew = (lease_crew.Crew(engine)
+                      if engine.ironic is not None else None)
         self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
 
     def start(self) -> None:
@@ -76,7 +83,9 @@ class Loop:
         self._changed.put(node_uuid)
 
     def run(self) -> None:
-        """Make passes until :meth:`stop`."""
+        """Make passes until :meth:`stop`, and have leases worked on."""
+        if self._crew is not None:
+            self._crew.start()
         while not self._stop.is_set():
             pause = _QUICK_TICK
             try:
@@ -92,6 +101,8 @@ class Loop:
                 LOG.exception('A pass of the reconciler failed')
                 pause = 5.0
             self._stop.wait(pause)
+        if self._crew is not None:
+            self._crew.stop()
         self._give_back()
 
     def one_pass(self) -> None:
@@ -112,6 +123,7 @@ class Loop:
             if due:
                 mirror.refresh_changed(self._engine)
                 mirror.settle_starting(self._engine)
+                lease_watch.watch(self._engine)
 
     def _refresh_poked(self) -> None:
         poked = set()

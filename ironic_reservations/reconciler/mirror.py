@@ -24,6 +24,7 @@ from oslo_log import log
 
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
@@ -32,6 +33,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import release
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lifecycle
+from ironic_reservations.planner import standing
 
 LOG = log.getLogger(__name__)
 
@@ -49,6 +51,7 @@ class _Rows:
     reservations: Mapping[str, facts.Reservation]
     busy: Mapping[str, datetime.datetime]
     awaited: frozenset[str]
+    hosts: frozenset[str] = frozenset()
 
 
 def _read_rows(engine: Engine,
@@ -61,7 +64,8 @@ def _read_rows(engine: Engine,
             reservations=db_reservations.read_of_nodes(connection,
                                                        node_uuids),
             busy=db_passages.read_busy(connection, now, node_uuids),
-            awaited=db_passages.read_instances(connection))
+            awaited=db_passages.read_instances(connection),
+            hosts=db_lease_work.read_concerned(connection, node_uuids))
 
 
 def _ironic(engine: Engine) -> ironic_client.Ironic:
@@ -178,6 +182,9 @@ def _write_facts(engine: Engine, rows: _Rows,
         with engine.database.write() as connection:
             db_nodes.update_facts(connection, known, asked_at)
             db_nodes.replace_traits(connection, other_traits)
+            db_lease_work.wake(connection,
+                               rows.hosts & {node.uuid for node in known},
+                               engine.clock())
     for node in new:
         try:
             with engine.database.write() as connection:
@@ -209,6 +216,9 @@ def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
 def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
     if uuid in rows.busy:
         return
+    if uuid in rows.hosts:
+        _forget_host(engine, rows, uuid)
+        return
     held = rows.reservations.get(uuid)
     try:
         with engine.database.write() as connection:
@@ -227,6 +237,26 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
         _log_end(held, lifecycle.End.NODE_DELETED)
         engine.announcer.tell(announce.DELETE, held,
                               lifecycle.End.NODE_DELETED)
+
+
+def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
+    """Mark a node that an operator has opened to leases as gone.
+
+    NOTE: some may be promised it, so its row stays until it is no host.
+    """
+    _write_facts(engine, rows, [dataclasses.replace(
+        rows.nodes[uuid], provision_state=standing.GONE,
+        instance_uuid=None)], rows.at)
+    held = rows.reservations.get(uuid)
+    if held is None:
+        return
+    try:
+        if release.release_on(engine, held, rows.nodes[uuid].generation,
+                              lifecycle.End.NODE_DELETED):
+            _log_end(held, lifecycle.End.NODE_DELETED)
+    except db_connection.Conflict:
+        LOG.debug('Node %s has been reserved while it was being forgotten; '
+                  'the next pass looks again', uuid)
 
 
 def _log_end(held: facts.Reservation, why: lifecycle.End) -> None:

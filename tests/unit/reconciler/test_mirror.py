@@ -15,10 +15,12 @@
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.engine import hosts
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.planner import facts
 from ironic_reservations.reconciler import mirror
+from tests import leasing
 from tests import world
 
 
@@ -41,11 +43,10 @@ class TestFacts(MirrorTestCase):
         self.world.refresh()
         shown = self.world.ironic.there[node]
         row = self.world.mirrored()[node]
+        ours = ('id', 'generation', 'revision', 'observed_at', 'properties')
         self.assertEqual(
-            {key: getattr(shown, key) for key in row
-             if key not in ('id', 'generation', 'observed_at')},
-            {key: value for key, value in row.items()
-             if key not in ('id', 'generation', 'observed_at')})
+            {key: getattr(shown, key) for key in row if key not in ours},
+            {key: value for key, value in row.items() if key not in ours})
         self.assertEqual({'CUSTOM_A', 'CUSTOM_B'}, self.world.traits(node))
 
     def test_changes_are_mirrored_and_the_generation_is_not(self):
@@ -324,6 +325,55 @@ class TestRaces(MirrorTestCase):
             'nodes', lambda: release.release(self.engine, held.uuid))
         self.world.refresh()
         self.assertEqual({}, self.world.reservations())
+
+
+class TestHosts(world.TestCase):
+    """Nodes that an operator has opened to leases, and Ironic has lost."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        self.leasing = leasing.Leasing(self.world)
+        self.node, _ = self.leasing.hosts(2)
+
+    def _state(self):
+        row = self.world.mirrored().get(self.node)
+        return None if row is None else row['provision_state']
+
+    def test_host_is_kept_as_one_that_is_gone(self):
+        self.leasing.create(1, 4, leasing.wish(2))
+        self.world.ironic.remove(self.node)
+        self.world.refresh()
+        self.assertEqual('gone', self._state())
+        self.assertEqual({}, self.leasing.stale())
+
+    def test_host_that_one_node_is_read_of_is_kept_too(self):
+        self.world.ironic.remove(self.node)
+        mirror.refresh_node(self.world.engine, self.node)
+        self.assertEqual('gone', self._state())
+
+    def test_reservation_of_a_host_that_is_gone_is_over(self):
+        held = self.world.reserve(self.node)
+        self.world.ironic.remove(self.node)
+        self.world.refresh()
+        self.assertIsNone(self.world.state_of(held))
+        self.assertEqual('gone', self._state())
+
+    def test_host_that_is_back_is_as_ironic_says(self):
+        node = self.world.ironic.there[self.node]
+        self.world.ironic.remove(self.node)
+        self.world.refresh()
+        self.world.ironic.put(node)
+        self.world.clock.advance(1)
+        self.world.refresh()
+        self.assertEqual('available', self._state())
+
+    def test_node_is_forgotten_once_it_is_no_host_any_more(self):
+        self.world.ironic.remove(self.node)
+        self.world.refresh()
+        hosts.remove(self.world.engine, self.leasing.host_id(self.node))
+        self.world.refresh()
+        self.assertIsNone(self._state())
 
 
 class TestReadsBetween(world.TestCase):

@@ -1,0 +1,232 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The end of a lease: its nodes become what they were before."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bindings as db_bindings
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import enforce
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import lease_cycle
+from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import lease_turn
+
+LOG = log.getLogger(__name__)
+
+_DELETING = leases.LeaseStatus.DELETING
+
+
+def tell_before_end(turn: lease_turn.Turn,
+                    lease: leases.Lease) -> lease_turn.Outcome:
+    """Tell that the end of a lease is near.
+
+    :raises Conflict: somebody has changed the lease meanwhile.
+    """
+    now = turn.engine.clock()
+    after = _told(turn, lease, now)
+    with turn.engine.database.write() as connection:
+        after = turn.update(connection, lease, after)
+    return lease_turn.Outcome(True, lease=after)
+
+
+def _told(turn: lease_turn.Turn, lease: leases.Lease,
+          now: datetime.datetime) -> leases.Lease:
+    kind = leases.EventType.BEFORE_END
+    after = lease_turn.with_event(lease, kind, leases.EventStatus.DONE, now)
+    turn.tell(announce.LEASE_EVENTS[kind], after)
+    return after
+
+
+def close(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+    """Let go of all nodes of a lease that is over.
+
+    :raises Conflict: somebody has changed the lease meanwhile.
+    """
+    now = turn.engine.clock()
+    untouched = [booking for booking in lease.bookings if not booking.begun]
+    started = [booking.id for booking in lease.bookings
+               if booking.begun
+               and booking.state is not leases.BookingState.ENDING]
+    after = lease
+    if lease.status is not _DELETING:
+        after = _closed(turn, lease, now)
+    with turn.engine.database.write() as connection:
+        db_nodes.bump_all(connection, [booking.node_uuid
+                                       for booking in lease.bookings])
+        if not db_bookings.delete_planned(connection, untouched):
+            raise db_connection.Conflict('a booking has changed meanwhile')
+        db_bookings.update_state(connection, started,
+                                 leases.BookingState.ENDING, now)
+        after = turn.update(connection, lease, after)
+    return lease_turn.Outcome(True, lease=lease_turn.with_bookings(after, {
+        booking.id: dataclasses.replace(
+            booking, state=leases.BookingState.ENDING)
+        if booking.begun else None for booking in lease.bookings}))
+
+
+def _closed(turn: lease_turn.Turn, lease: leases.Lease,
+            now: datetime.datetime) -> leases.Lease:
+    if lease_turn.undone(lease, leases.EventType.START):
+        # NOTE: nobody was there to start it in time.
+        LOG.warning('The lease %s is over and was never started', lease.id)
+        for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
+            lease = lease_turn.with_event(lease, kind,
+                                          leases.EventStatus.ERROR, now)
+    elif lease_turn.undone(lease, leases.EventType.BEFORE_END):
+        lease = _told(turn, lease, now)
+    return lease_turn.with_event(dataclasses.replace(
+        lease, status=leases.LeaseStatus.TERMINATING, updated_at=now),
+        leases.EventType.END, leases.EventStatus.IN_PROGRESS, now)
+
+
+@dataclasses.dataclass
+class _Sorted:
+    """What has come of the nodes that are to be taken back.
+
+    :ivar gone: bookings of nodes that are as they should be.
+    :ivar untouched: bookings of nodes where nothing of ours is written any
+        more, but that are not free yet.
+    :ivar flag: whether somebody has to look at one.
+    :ivar again: whether it pays to look again at once.
+    """
+
+    gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
+    untouched: list[leases.NodeBooking] = dataclasses.field(
+        default_factory=list)
+    waits: list[str] = dataclasses.field(default_factory=list)
+    flag: bool = False
+    again: bool = False
+
+
+def take_back(turn: lease_turn.Turn,
+              lease: leases.Lease) -> lease_turn.Outcome:
+    """Bring nodes back to what they were, as far as they let us.
+
+    :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Lost: the lease is another worker's.
+    """
+    engine, now = turn.engine, turn.engine.clock()
+    found = _Sorted()
+    for booking in lease.bookings:
+        if booking.state is not leases.BookingState.ENDING:
+            continue
+        node: facts.Node | None = None
+        try:
+            node = turn.ironic.node(booking.node_uuid)
+            _take_back(turn, booking, node, found)
+        except ironic_client.Refused as exc:
+            found.waits.append(lease_turn.about(node, booking.node_uuid,
+                                                f'cannot be freed: {exc}'))
+        except errors.IronicUnavailable as exc:
+            found.waits.append(str(exc))
+            break
+    after = lease
+    if found.flag and lease.status.over and not lease.degraded:
+        after = dataclasses.replace(lease, degraded=True, updated_at=now)
+        turn.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
+    if not found.gone and not found.untouched and after == lease:
+        return lease_turn.Outcome(found.again, tuple(found.waits))
+    with engine.database.write() as connection:
+        db_nodes.bump_all(connection,
+                          [booking.node_uuid for booking in found.gone])
+        db_bookings.delete(connection, [booking.id for booking in found.gone])
+        db_bindings.write_lessees(connection, {
+            booking.id: (None, None) for booking in found.untouched})
+        after = turn.update(connection, lease, after)
+    return lease_turn.Outcome(
+        True, tuple(found.waits), lease_turn.with_bookings(after, {
+            **{booking.id: None for booking in found.gone},
+            **{booking.id: dataclasses.replace(booking, lessee=None,
+                                               lessee_before=None)
+               for booking in found.untouched}}))
+
+
+def _take_back(turn: lease_turn.Turn, booking: leases.NodeBooking,
+               node: facts.Node | None, found: _Sorted) -> None:
+    uuid = booking.node_uuid
+    kept = _restore_lessee(turn, booking, node)
+    view = lease_cycle.at_end(node, turn.engine.conf.leases.end_action)
+    found.flag |= view.flag
+    if kept is not None:
+        found.waits.append(lease_turn.about(node, uuid, kept))
+    elif view.act is lease_cycle.Act.RELEASE:
+        found.gone.append(booking)
+        if view.why:
+            LOG.warning('Node %s %s at the end of its lease', uuid, view.why)
+        return
+    elif booking.lessee is not None:
+        # NOTE: from here on the lessee is what others make it.
+        found.untouched.append(booking)
+    if view.why:
+        found.waits.append(lease_turn.about(node, uuid, view.why))
+    match view.act:
+        case lease_cycle.Act.UNDEPLOY:
+            turn.ironic.undeploy(uuid)
+        case lease_cycle.Act.ABORT:
+            turn.ironic.abort(uuid)
+        case lease_cycle.Act.CLEAR:
+            turn.ironic.clear_instance(uuid)
+            found.again = True
+
+
+def _restore_lessee(turn: lease_turn.Turn, booking: leases.NodeBooking,
+                    node: facts.Node | None) -> str | None:
+    """Take back what we wrote, if it still stands there.
+
+    :returns: why it could not be, in words.
+    """
+    if (node is None or booking.lessee in (None, booking.lessee_before)
+            or node.lessee != booking.lessee):
+        return None
+    try:
+        turn.ironic.write_lessee(booking.node_uuid, booking.lessee_before)
+    except ironic_client.Refused as exc:
+        return f'keeps its lessee: {exc}'
+    return None
+
+
+def finish(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+    """Write down that a lease is over, which has no nodes any more.
+
+    :raises Conflict: somebody has changed the lease meanwhile.
+    """
+    now = turn.engine.clock()
+    turn.once('on_end', lambda: enforce.on_end(turn.engine.conf, lease))
+    if lease.status is _DELETING:
+        with turn.engine.database.write() as connection:
+            if not db_leases.delete(connection, lease):
+                raise db_connection.Conflict('the lease has changed')
+        return lease_turn.Outcome(changed=True)
+    after = lease_turn.with_event(dataclasses.replace(
+        lease, status=leases.LeaseStatus.TERMINATED, updated_at=now,
+        reservations=tuple(dataclasses.replace(
+            each, status=leases.ReservationStatus.DELETED, updated_at=now)
+            for each in lease.reservations)),
+        leases.EventType.END, leases.EventStatus.DONE, now)
+    turn.tell(announce.LEASE_EVENTS[leases.EventType.END], after)
+    with turn.engine.database.write() as connection:
+        after = turn.update(connection, lease, after)
+    LOG.info('The lease %s is over', lease.id)
+    return lease_turn.Outcome(True, lease=after)

@@ -1,0 +1,328 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The start of a lease: its nodes become its own.
+
+What is about to be written to a node is written down first, so that it can
+be taken back whatever happens in between, and so that nothing is taken back
+that somebody else wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bindings as db_bindings
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import lease_heal
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import lease_cycle
+from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import lease_turn
+from ironic_reservations.reconciler import mirror
+
+LOG = log.getLogger(__name__)
+
+_PENDING = leases.ReservationStatus.PENDING
+_PLANNED = leases.BookingState.PLANNED
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ground:
+    """What stands on nodes besides one lease, read in one snapshot.
+
+    :ivar nodes: as they are mirrored, with the generations to commit on.
+    :ivar taken: by whom else, in words.
+    """
+
+    nodes: Mapping[str, facts.Node]
+    taken: Mapping[str, str]
+
+
+def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+    """Give the nodes of a lease to it, as far as they can be had.
+
+    :raises Conflict: somebody has changed the lease or its nodes meanwhile.
+    :raises Lost: the lease is another worker's.
+    :raises IronicUnavailable: Ironic does not answer.
+    """
+    engine, now = turn.engine, turn.engine.clock()
+    giving = lease_cycle.starting(lease, now)
+    concerned = [booking for each in lease.reservations
+                 for booking in each.bookings
+                 if booking in giving or (
+                     each.status is _PENDING
+                     and booking.state is leases.BookingState.BOUND)]
+    ground = _look(engine, lease, concerned, now)
+    seen = {booking.node_uuid: turn.ironic.node(booking.node_uuid)
+            for booking in concerned}
+    views = {booking.id: _view(booking, seen[booking.node_uuid],
+                               ground.taken.get(booking.node_uuid))
+             for booking in concerned}
+    if _look_elsewhere(turn, ground, seen, [
+            booking for booking in giving
+            if views[booking.id].why and not booking.begun]):
+        return lease_turn.Outcome(changed=True)
+    binding = [booking for booking in giving if views[booking.id].bind]
+    intents = {booking.id: (booking.project_id,
+                            _lessee(seen[booking.node_uuid]))
+               for booking in binding
+               if _needs_intent(booking, seen[booking.node_uuid])}
+    written = lease
+    if intents:
+        written = _write_intents(turn, lease, ground, binding, intents, now)
+    refused = _write_lessees(turn, binding, seen, views)
+    given = [booking for booking in binding if booking.id not in refused]
+    after = _commit(turn, written, ground, given, views, intents, now,
+                    complete=not refused)
+    waits = [lease_turn.about(seen[booking.node_uuid], booking.node_uuid,
+                              views[booking.id].why or refused[booking.id])
+             for booking in concerned if booking.id in refused
+             or views[booking.id].why and not (views[booking.id].bind and
+                                               views[booking.id].settled)]
+    return lease_turn.Outcome(after != lease, tuple(waits), after)
+
+
+def _look(engine: Engine, lease: leases.Lease,
+          concerned: Collection[leases.NodeBooking],
+          now: datetime.datetime) -> _Ground:
+    """Read what stands on the nodes of bookings.
+
+    :raises Conflict: the bookings are not what they were.
+    """
+    uuids = {booking.node_uuid for booking in concerned}
+    own = {booking.id for booking in lease.bookings}
+    with engine.database.snapshot() as connection:
+        nodes = db_nodes.read_nodes(connection, uuids, with_traits=False)
+        others = db_bookings.read_with_wants(connection, uuids)
+        held = db_reservations.read_of_nodes(connection, uuids)
+        busy = db_passages.read_busy(connection, now, uuids)
+    if not set(concerned) <= {booking for booking, _, _ in others}:
+        raise db_connection.Conflict('a booking has changed meanwhile')
+    taken = dict.fromkeys(busy, 'is being taken at this moment')
+    taken.update({uuid: 'is reserved for an instance'
+                  for uuid, reservation in held.items()
+                  if reservation.live(now)})
+    taken.update({booking.node_uuid:
+                  'is still being taken back from the lease before'
+                  for booking, _, _ in others
+                  if booking.state is not _PLANNED
+                  and booking.id not in own})
+    return _Ground(nodes, taken)
+
+
+def _view(booking: leases.NodeBooking, node: facts.Node | None,
+          taken: str | None) -> lease_cycle.AtStart:
+    if not booking.begun:
+        return lease_cycle.at_start(node, taken)
+    # NOTE: it is the lease's already, or all but; what is deployed there
+    # came with its proof.
+    unready = lease_cycle.unready(node)
+    return lease_cycle.AtStart(True, unready is None,
+                               unready or lease_cycle.broken(node))
+
+
+def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
+                    seen: Mapping[str, facts.Node | None],
+                    homeless: Sequence[leases.NodeBooking]) -> bool:
+    """Find other nodes for those that are not ready; tells if any was."""
+    new = [booking for booking in homeless
+           if (booking.id, booking.node_uuid) not in turn.looked_elsewhere]
+    if not new:
+        return False
+    turn.looked_elsewhere.update((booking.id, booking.node_uuid)
+                                 for booking in new)
+    for uuid in {booking.node_uuid for booking in new}:
+        # NOTE: the plan is made on the mirror, which has to know why the
+        # node will not do.
+        if not _same(seen[uuid], ground.nodes.get(uuid)):
+            mirror.refresh_node(turn.engine, uuid)
+    try:
+        return bool(lease_heal.replace(turn.engine, turn.lease_id,
+                                       [booking.id for booking in new]))
+    except errors.Contention as exc:
+        LOG.info('No other nodes were looked for for the lease %s: %s',
+                 turn.lease_id, exc)
+        return False
+
+
+def _same(seen: facts.Node | None, known: facts.Node | None) -> bool:
+    if seen is None or known is None:
+        return False
+    return (seen.provision_state, seen.instance_uuid, seen.maintenance) == (
+        known.provision_state, known.instance_uuid, known.maintenance)
+
+
+def _lessee(node: facts.Node | None) -> str | None:
+    return None if node is None else node.lessee
+
+
+def _differs(booking: leases.NodeBooking, node: facts.Node | None) -> bool:
+    return (node is not None and booking.project_id is not None
+            and node.lessee != booking.project_id)
+
+
+def _needs_intent(booking: leases.NodeBooking,
+                  node: facts.Node | None) -> bool:
+    """Tell whether what stands in the row is not what is about to be done.
+
+    NOTE: somebody may have written the lessee since it was written down.
+    """
+    return _differs(booking, node) and (
+        (booking.lessee, booking.lessee_before)
+        != (booking.project_id, _lessee(node)))
+
+
+def _write_intents(turn: lease_turn.Turn, lease: leases.Lease,
+                   ground: _Ground, binding: Sequence[leases.NodeBooking],
+                   intents: Mapping[int, tuple[str | None, str | None]],
+                   now: datetime.datetime) -> leases.Lease:
+    uuids = {booking.node_uuid for booking in binding
+             if booking.id in intents}
+    after = _starting(lease, now)
+    with turn.engine.database.write() as connection:
+        _claim(connection, ground, uuids)
+        db_bindings.write_lessees(connection, intents)
+        after = turn.update(connection, lease, after)
+    return lease_turn.with_bookings(after, {
+        booking.id: dataclasses.replace(booking, lessee=intents[booking.id][0],
+                                        lessee_before=intents[booking.id][1])
+        for booking in binding if booking.id in intents})
+
+
+def _claim(connection: sa.Connection, ground: _Ground,
+           uuids: Collection[str]) -> None:
+    if not db_nodes.advance_all(connection, {
+            uuid: ground.nodes[uuid].generation for uuid in uuids}):
+        raise db_connection.Conflict('a node has changed meanwhile')
+
+
+def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
+    if lease.status is not leases.LeaseStatus.PENDING:
+        return lease
+    return lease_turn.with_event(dataclasses.replace(
+        lease, status=leases.LeaseStatus.STARTING, updated_at=now),
+        leases.EventType.START, leases.EventStatus.IN_PROGRESS, now)
+
+
+def _write_lessees(turn: lease_turn.Turn,
+                   binding: Sequence[leases.NodeBooking],
+                   seen: Mapping[str, facts.Node | None],
+                   views: Mapping[int, lease_cycle.AtStart]
+                   ) -> dict[int, str]:
+    """Have Ironic show whose the nodes are; gives what it refused."""
+    refused: dict[int, str] = {}
+    for booking in binding:
+        if not _differs(booking, seen[booking.node_uuid]):
+            continue
+        if not views[booking.id].settled:
+            # NOTE: Ironic changes no node that is in the middle of
+            # something.
+            refused[booking.id] = views[booking.id].why or ''
+        else:
+            try:
+                turn.ironic.write_lessee(booking.node_uuid,
+                                         booking.project_id)
+            except ironic_client.Refused as exc:
+                refused[booking.id] = f'cannot be given to the lease: {exc}'
+    return refused
+
+
+def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
+            given: Sequence[leases.NodeBooking],
+            views: Mapping[int, lease_cycle.AtStart],
+            intents: Collection[int], now: datetime.datetime,
+            complete: bool) -> leases.Lease:
+    """Write down what has become of the lease.
+
+    :param lease: as it stands in the rows.
+    :param given: the bookings, as they were, whose nodes are the lease's.
+    :param complete: whether Ironic did all that it was asked.
+    """
+    after = _settled(_starting(lease, now), views, now) if complete else lease
+    if not given and after == lease:
+        return lease
+    if (after.status is leases.LeaseStatus.ACTIVE
+            and lease_turn.undone(lease, leases.EventType.START)):
+        turn.tell(announce.LEASE_EVENTS[leases.EventType.START], after)
+    new = [booking for booking in given if booking.state is _PLANNED]
+    as_it_was = {booking.id: (booking.project_id, booking.project_id)
+                 for booking in given if booking.lessee is None
+                 and booking.project_id is not None
+                 and booking.id not in intents}
+    # NOTE: a row that says what is written to its node does not move.
+    unmoved = {booking.node_uuid for booking in new
+               if booking.begun or booking.id in intents}
+    with turn.engine.database.write() as connection:
+        _claim(connection, ground, {booking.node_uuid for booking in new}
+               - unmoved)
+        db_nodes.bump_all(connection, unmoved)
+        db_bindings.write_lessees(connection, as_it_was)
+        ids = [booking.id for booking in new]
+        if db_bindings.bind(connection, ids, now) != len(ids):
+            raise db_connection.Conflict('a booking has changed meanwhile')
+        after = turn.update(connection, lease, after)
+    if after.status is not lease.status:
+        LOG.info('The lease %s is %s', lease.id, after.status)
+    rows = {booking.id: booking for booking in lease.bookings}
+    bound = {booking.id: dataclasses.replace(
+        rows[booking.id], state=leases.BookingState.BOUND)
+        for booking in given}
+    for ident, (lessee, before) in as_it_was.items():
+        bound[ident] = dataclasses.replace(bound[ident], lessee=lessee,
+                                           lessee_before=before)
+    return lease_turn.with_bookings(after, bound)
+
+
+def _settled(lease: leases.Lease,
+             views: Mapping[int, lease_cycle.AtStart],
+             now: datetime.datetime) -> leases.Lease:
+    """Give the lease as active, as far as nothing is waited for."""
+    reservations = tuple(_reservation(each, views, now)
+                         for each in lease.reservations)
+    lease = dataclasses.replace(lease, reservations=reservations)
+    if lease.status is leases.LeaseStatus.ACTIVE or any(
+            each.status is _PENDING for each in reservations):
+        return lease
+    return lease_turn.with_event(dataclasses.replace(
+        lease, status=leases.LeaseStatus.ACTIVE, updated_at=now,
+        degraded=any(each.missing_resources for each in reservations)),
+        leases.EventType.START, leases.EventStatus.DONE, now)
+
+
+def _reservation(each: leases.LeaseReservation,
+                 views: Mapping[int, lease_cycle.AtStart],
+                 now: datetime.datetime) -> leases.LeaseReservation:
+    if each.status is not _PENDING:
+        return each
+    about = [views[booking.id] for booking in each.bookings
+             if booking.id in views]
+    if not all(view.settled for view in about):
+        return each
+    return dataclasses.replace(
+        each, status=leases.ReservationStatus.ACTIVE, updated_at=now,
+        missing_resources=any(view.why for view in about))

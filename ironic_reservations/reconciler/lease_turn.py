@@ -1,0 +1,166 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""One worker's turn at a lease: what every step of it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import Engine
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import lease_cycle
+from ironic_reservations.planner import leases
+
+#: So many nodes are named in a sentence.
+_NAMED = 3
+
+
+class Lost(Exception):
+    """The lease is another worker's by now."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What came of a step.
+
+    :ivar changed: whether anything is not as it was, so that the next step
+        has to look again.
+    :ivar waits: what keeps the step from being complete, in words.
+    :ivar lease: as it has been written; ``None``: it has to be read.
+    """
+
+    changed: bool = False
+    waits: tuple[str, ...] = ()
+    lease: leases.Lease | None = None
+
+
+@dataclasses.dataclass
+class Turn:
+    """A turn.
+
+    :ivar due_at: of the lease, as it was when its turn came.
+    :ivar holds: tells whether the lease still is this worker's.
+    :ivar looked_elsewhere: for which bookings, and on which nodes, another
+        node has been looked for.
+    """
+
+    engine: Engine
+    lease_id: str
+    due_at: datetime.datetime
+    holds: Callable[[], bool]
+    looked_elsewhere: set[tuple[int, str]] = dataclasses.field(
+        default_factory=set)
+    _done: set[str] = dataclasses.field(default_factory=set)
+
+    @property
+    def ironic(self) -> ironic_client.Ironic:
+        """Ironic, for as long as the lease is this worker's.
+
+        :raises Lost: it is not.
+        """
+        if not self.holds():
+            raise Lost(self.lease_id)
+        if self.engine.ironic is None:
+            raise errors.IronicUnavailable('There is no Ironic.')
+        return self.engine.ironic
+
+    def read(self) -> leases.Lease | None:
+        """Read the lease as it is."""
+        with self.engine.database.read() as connection:
+            found = db_leases.read(connection, (self.lease_id,))
+        return found[0] if found else None
+
+    def update(self, connection: sa.Connection, before: leases.Lease,
+               after: leases.Lease) -> leases.Lease:
+        """Write the lease, if nobody else has since it was read.
+
+        :returns: the lease as the next one to write it has to know it.
+        :raises Conflict: somebody has.
+        """
+        if after == before:
+            return after
+        if not db_leases.update(connection, before, after, self.due_at):
+            raise db_connection.Conflict('the lease has changed meanwhile')
+        return dataclasses.replace(after, generation=before.generation + 1)
+
+    def tell(self, event: str, lease: leases.Lease,
+             reason: str | None = None) -> None:
+        """Tell what is about to be committed.
+
+        NOTE: before it is, so that nobody misses it when this process dies;
+        and once in a turn, however often the commit has to be tried.
+        """
+        self.once(f'{event} {reason}', lambda: (
+            self.engine.announcer.tell_lease(event, lease, reason)))
+
+    def once(self, what: str, action: Callable[[], None]) -> None:
+        """Do something the first time only that this turn comes to it."""
+        if what not in self._done:
+            self._done.add(what)
+            action()
+
+
+def with_bookings(lease: leases.Lease,
+                  bookings: Mapping[int, leases.NodeBooking | None]
+                  ) -> leases.Lease:
+    """Give a lease with other bookings in place of some.
+
+    :param bookings: by their ids; ``None`` for one that is gone.
+    """
+    return dataclasses.replace(lease, reservations=tuple(
+        dataclasses.replace(each, bookings=tuple(
+            kept for booking in each.bookings
+            if (kept := bookings.get(booking.id, booking)) is not None))
+        for each in lease.reservations))
+
+
+def with_event(lease: leases.Lease, kind: leases.EventType,
+               status: leases.EventStatus,
+               now: datetime.datetime) -> leases.Lease:
+    """Give a lease with the status of an event changed."""
+    return dataclasses.replace(lease, events=tuple(
+        dataclasses.replace(event, status=status, updated_at=now)
+        if event.type is kind and event.status is not status else event
+        for event in lease.events))
+
+
+def undone(lease: leases.Lease, kind: leases.EventType) -> bool:
+    """Tell whether an event has not come to its end."""
+    event = lease_cycle.event(lease, kind)
+    return event is not None and event.status in (
+        leases.EventStatus.UNDONE, leases.EventStatus.IN_PROGRESS)
+
+
+def about(node: facts.Node | None, uuid: str, why: str) -> str:
+    """Say something about a node, by the name that people give it."""
+    return f'node {node.name if node and node.name else uuid} {why}'
+
+
+def sentence(waits: Sequence[str]) -> str | None:
+    """Make one sentence of what is waited for."""
+    if not waits:
+        return None
+    told = '; '.join(waits[:_NAMED])
+    if len(waits) > _NAMED:
+        told += f'; and {len(waits) - _NAMED} more'
+    return f'{told[:1].upper()}{told[1:].rstrip(".")}.'

@@ -1,0 +1,129 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Working on one lease, from the claim until it is given back.
+
+What has to be done follows from the rows and the clock.  Each step looks at
+what is there before it does anything, so that it does not matter who did
+what before, nor where he died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import datetime
+import logging
+import random
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.engine import Engine
+from ironic_reservations.planner import lease_cycle
+from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import lease_finish
+from ironic_reservations.reconciler import lease_start
+from ironic_reservations.reconciler import lease_turn
+
+LOG = log.getLogger(__name__)
+
+_STEPS: dict[lease_cycle.Task, Callable[
+    [lease_turn.Turn, leases.Lease], lease_turn.Outcome]] = {
+        lease_cycle.Task.START: lease_start.start,
+        lease_cycle.Task.BEFORE_END: lease_finish.tell_before_end,
+        lease_cycle.Task.CLOSE: lease_finish.close,
+        lease_cycle.Task.TAKE_BACK: lease_finish.take_back,
+        lease_cycle.Task.FINISH: lease_finish.finish}
+#: More steps than a lease has from its start to its end.
+_ROUNDS = 12
+
+
+def work(engine: Engine, claim: db_lease_work.Claim,
+         holds: Callable[[], bool],
+         lease: leases.Lease | None = None) -> None:
+    """Do what there is to do for a lease now, and give it back.
+
+    :param holds: tells whether the claim still does.
+    :param lease: as it was read when it was claimed.
+    :raises DatabaseUnavailable: then the claim ends by itself.
+    """
+    turn = lease_turn.Turn(engine, claim.lease_id, claim.due_at, holds)
+    waits: list[str] = []
+    attempts = claim.attempts
+    for _ in range(_ROUNDS):
+        lease = lease or turn.read()
+        if lease is None:
+            return
+        try:
+            outcome = _round(turn, lease)
+        except lease_turn.Lost:
+            LOG.info('The lease %s is worked on by another process',
+                     claim.lease_id)
+            return
+        except db_connection.Conflict as exc:
+            LOG.debug('The lease %s is looked at again: %s', claim.lease_id,
+                      exc)
+            lease = None
+            continue
+        waits = list(outcome.waits)
+        if not outcome.changed:
+            break
+        attempts, lease = 0, outcome.lease
+    lease = lease or turn.read()
+    if lease is not None:
+        _give_back(turn, claim, lease, waits, attempts)
+
+
+def _round(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+    """Take steps until one changes something."""
+    waits: list[str] = []
+    for task in lease_cycle.tasks(lease, turn.engine.clock()):
+        try:
+            outcome = _STEPS[task](turn, lease)
+        except (db_connection.Conflict, errors.DatabaseUnavailable,
+                lease_turn.Lost):
+            raise
+        except (errors.ReservationError, ironic_client.Refused) as exc:
+            outcome = lease_turn.Outcome(waits=(str(exc),))
+        except Exception as exc:
+            # NOTE: a bug in one step must not keep the others from being
+            # taken, nor other leases.
+            LOG.exception('The step %s of the lease %s failed', task,
+                          lease.id)
+            outcome = lease_turn.Outcome(waits=(
+                f'the step {task} failed ({type(exc).__name__}); the log of '
+                'the reconciler tells more',))
+        waits.extend(outcome.waits)
+        if outcome.changed:
+            return lease_turn.Outcome(True, tuple(waits), outcome.lease)
+    return lease_turn.Outcome(False, tuple(waits))
+
+
+def _give_back(turn: lease_turn.Turn, claim: db_lease_work.Claim,
+               lease: leases.Lease, waits: list[str], attempts: int) -> None:
+    engine, now = turn.engine, turn.engine.clock()
+    due = lease_cycle.next_due(lease, now)
+    told = lease_turn.sentence(waits)
+    if told is not None:
+        soon = now + datetime.timedelta(seconds=lease_cycle.backoff(
+            attempts, engine.conf.leases.max_backoff, random.random()))
+        later = lease_cycle.next_event(lease, now)
+        due = soon if later is None else min(soon, later)
+        LOG.log(logging.INFO if attempts == 0 else logging.DEBUG,
+                'The lease %s waits: %s', lease.id, told)
+    with engine.database.write() as connection:
+        db_lease_work.give_back(
+            connection, claim, due, lease.generation, now, told,
+            attempts + 1 if told is not None else 0)

@@ -1,0 +1,110 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases that processes work on, one pass at a time."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import Any
+
+from ironic_reservations.engine import announce
+from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_watch
+from tests import leasing
+from tests import world
+
+STATUS = leases.LeaseStatus
+EVENT = leases.EventType
+
+
+class Heard(announce.Announcer):
+    """Remembers what was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, leases.Lease, str | None]] = []
+
+    def tell(self, event: str, reservation: Any,
+             reason: str | None = None) -> None:
+        pass
+
+    def tell_lease(self, event: str, lease: leases.Lease,
+                   reason: str | None = None) -> None:
+        self.told.append((event, lease, reason))
+
+    def count(self) -> dict[str, int]:
+        """Count what was told, by the event."""
+        return dict(collections.Counter(event for event, _, _ in self.told))
+
+
+class TestCase(world.TestCase):
+    """Leases, a crew that works on them, and whoever listens."""
+
+    options: dict[str, Any] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.world = self.new_world(**self.options)
+        self.heard = Heard()
+        self.world.engine = dataclasses.replace(self.world.engine,
+                                                announcer=self.heard)
+        self.engine = self.world.engine
+        self.ironic = self.world.ironic
+        self.leasing = leasing.Leasing(self.world)
+        self.crew = lease_crew.Crew(self.engine)
+
+    def another_crew(self) -> lease_crew.Crew:
+        """Give the crew of another process."""
+        return lease_crew.Crew(dataclasses.replace(
+            self.world.another_engine(), announcer=self.heard))
+
+    def at(self, hours: float) -> None:
+        """Move the clock, to hours after noon."""
+        self.world.clock.now = leasing.at(hours)
+
+    def work(self, crew: lease_crew.Crew | None = None) -> int:
+        """Have all be worked on that is due."""
+        return (crew or self.crew).one_pass()
+
+    def soon(self, seconds: float = 400) -> int:
+        """Have all be worked on that has been put off."""
+        self.world.clock.advance(seconds)
+        return self.work()
+
+    def watch(self) -> None:
+        """Have the mirror read Ironic, and the leases be watched."""
+        self.leasing.refresh()
+        lease_watch.watch(self.engine)
+
+    def lease(self, lease: leases.Lease) -> leases.Lease:
+        """Read a lease as its rows are."""
+        return self.leasing.reload(lease)
+
+    def due(self, lease: leases.Lease) -> Any:
+        """Read when a lease is looked at next."""
+        return self.row(lease)['due_at']
+
+    def row(self, lease: leases.Lease) -> dict[str, Any]:
+        """Read the row of a lease."""
+        return self.world.lease_rows()[lease.id]
+
+    def happened(self, lease: leases.Lease) -> dict[str, str]:
+        """Give the statuses of the events of a lease."""
+        return {event.type.value: event.status.value
+                for event in self.lease(lease).events}
+
+    def node_of(self, lease: leases.Lease) -> str:
+        """Give the node of a lease that has one."""
+        (booking,) = self.lease(lease).bookings
+        return booking.node_uuid
