@@ -24,12 +24,15 @@ from oslo_middleware import request_id
 import pecan
 
 from ironic_reservations import policies
+from ironic_reservations.api import availability
 from ironic_reservations.api import body
 from ironic_reservations.api import errors as api_errors
 from ironic_reservations.api import expose
 from ironic_reservations.api import front
 from ironic_reservations.api import health
+from ironic_reservations.api import hosts
 from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import leases
 from ironic_reservations.api import metrics as api_metrics
 from ironic_reservations.api import reservations
 from ironic_reservations.api import root
@@ -84,6 +87,18 @@ def _resources(engine: Engine, enforcer: policies.Enforcer,
             engine, enforcer, metrics),
         ('v1', 'reservations', root.ANY): reservations.Reservation(
             engine, enforcer),
+        ('v1', 'leases'): leases.Leases(engine, enforcer),
+        ('v1', 'leases', root.ANY): leases.Lease(engine, enforcer),
+        ('v1', 'os-hosts'): hosts.Hosts(engine, enforcer),
+        ('v1', 'os-hosts', root.ANY): hosts.Host(engine, enforcer),
+        ('v1', 'os-hosts', root.ANY, 'allocation'): hosts.Allocation(
+            engine, enforcer),
+        ('v1', 'os-hosts', 'allocations'): hosts.Allocations(
+            engine, enforcer),
+        ('v1', 'os-hosts', 'properties'): hosts.Properties(engine, enforcer),
+        ('v1', 'os-hosts', 'properties', root.ANY): hosts.Property(
+            engine, enforcer),
+        ('v1', 'availability'): availability.Availability(engine, enforcer),
     }
 
 

@@ -18,8 +18,7 @@ from oslo_log import log
 from webob import exc as webob_exc
 
 from ironic_reservations import errors
-from ironic_reservations import faults
-from ironic_reservations.api import versions
+from ironic_reservations.api import dialects
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import connection
 
@@ -70,14 +69,15 @@ def told(exc: Exception, environ: wsgi.Environ) -> errors.ReservationError:
 
 
 def answer(error: errors.ReservationError, environ: wsgi.Environ,
-           minor: int | None) -> wsgi.Answer:
+           dialect: dialects.Dialect, minor: int | None) -> wsgi.Answer:
     """Give the answer that tells of an error.
 
+    :param dialect: how the client is spoken to.
     :param minor: the version in use; ``None`` where none could be agreed.
     """
-    status, body = faults.render(
+    status, body = dialect.render(
         error, environ.get('openstack.request_id'),
-        with_details=minor is None or minor >= versions.REASONS)
+        minor is None or minor >= dialect.details_since)
     headers = [('Content-Type', 'application/json'),
                ('Content-Length', str(len(body)))]
     if isinstance(error, errors.MethodNotAllowed):

@@ -21,9 +21,9 @@ from oslo_context import context as oslo_context
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.api import dialects
 from ironic_reservations.api import errors as api_errors
 from ironic_reservations.api import metrics as api_metrics
-from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
 
 LOG = log.getLogger(__name__)
@@ -49,10 +49,11 @@ class Front:
         # NOTE: inside Ironic the thread serves Ironic too, and its log
         # lines must not carry the id of a request of ours.
         before = oslo_context.get_current()
+        dialect = dialects.of(environ.get('PATH_INFO', ''))
         minor: int | None = None
         code = None
         try:
-            minor = versions.requested(
+            minor = dialect.line.requested(
                 environ.get('HTTP_OPENSTACK_API_VERSION'))
             environ[MINOR] = minor
             _make_plain(environ)
@@ -60,7 +61,7 @@ class Front:
         except Exception as exc:
             error = api_errors.told(exc, environ)
             code = error.code
-            answer = api_errors.answer(error, environ, minor)
+            answer = api_errors.answer(error, environ, dialect, minor)
         finally:
             if before is not None:
                 before.update_store()
@@ -68,7 +69,7 @@ class Front:
         LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),
                  method, _shown(environ), answer.status,
                  '' if code is None else f' {code}')
-        answer.headers.extend(versions.headers(minor))
+        answer.headers.extend(dialect.line.headers(minor))
         return answer.send(start_response, with_body=method != 'HEAD')
 
 

@@ -25,11 +25,14 @@ from prometheus_client import registry as prometheus_registry
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
 
-_METHODS = frozenset(('GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'))
+_METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
+                      'OPTIONS'))
 _PREFIX = 'ironic_reservations_'
 
 
@@ -84,32 +87,45 @@ class Metrics:
 
 
 class _Live(prometheus_registry.Collector):
-    """The live reservations, counted when somebody asks."""
+    """What stands in the database, counted when somebody asks."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def describe(self) -> Iterable[core.Metric]:
-        """Name the metric without asking the database."""
-        return [self._family()]
+        """Name the metrics without asking the database."""
+        return self._families()
 
     @staticmethod
-    def _family() -> core.GaugeMetricFamily:
-        return core.GaugeMetricFamily(
-            _PREFIX + 'live', 'Live reservations, by state.',
-            labels=('state',))
+    def _families() -> list[core.GaugeMetricFamily]:
+        return [
+            core.GaugeMetricFamily(
+                _PREFIX + 'live', 'Live reservations, by state.',
+                labels=('state',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'leases', 'Leases, by status.',
+                labels=('status',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'leases_waiting',
+                'Leases whose next step cannot be done yet, by status.',
+                labels=('status',))]
 
     def collect(self) -> Iterable[core.Metric]:
-        """Count them."""
-        family = self._family()
+        """Count all of it."""
+        live, there, waiting = families = self._families()
         try:
             with self._engine.database.read() as connection:
                 counts = db_reservations.count_live(connection,
                                                     self._engine.clock())
+                standing = db_lease_work.count(connection)
         except errors.DatabaseUnavailable:
             # NOTE: the other metrics are wanted most of all now; a gauge
             # that is absent does not claim that there are none.
             return []
         for state in facts.State:
-            family.add_metric((state.value,), counts.get(state, 0))
-        return [family]
+            live.add_metric((state.value,), counts.get(state, 0))
+        for status in leases.LeaseStatus:
+            count, stuck = standing.get(status, (0, 0))
+            there.add_metric((status.value,), count)
+            waiting.add_metric((status.value,), stuck)
+        return families

@@ -29,7 +29,7 @@ from ironic_reservations.api import front
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 
-_METHODS = {'GET': 'get', 'POST': 'post', 'PATCH': 'patch',
+_METHODS = {'GET': 'get', 'POST': 'post', 'PUT': 'put', 'PATCH': 'patch',
             'DELETE': 'delete'}
 #: Stands for one segment, which the handler is given.
 ANY = '*'
@@ -99,10 +99,11 @@ class Root:
               ) -> tuple[Resource, list[str]] | None:
         if segments in self._resources and ANY not in segments:
             return self._resources[segments], []
-        if segments and segments[-1]:
-            pattern = (*segments[:-1], ANY)
-            if pattern in self._resources:
-                return self._resources[pattern], [segments[-1]]
+        # NOTE: no path has more than one part that stands for something.
+        for index in reversed(range(len(segments))):
+            pattern = (*segments[:index], ANY, *segments[index + 1:])
+            if segments[index] and pattern in self._resources:
+                return self._resources[pattern], [segments[index]]
         return None
 
 

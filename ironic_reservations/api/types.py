@@ -55,7 +55,7 @@ class Uuid(wtypes.UserType):
     @staticmethod
     def validate(value: Any) -> str:
         if not isinstance(value, str) or not _UUID.fullmatch(value):
-            raise ValueError(f'{_shown(value)} is not a UUID')
+            raise ValueError(f'{shown(value)} is not a UUID')
         plain = value.replace('-', '').lower()
         return '-'.join((plain[:8], plain[8:12], plain[12:16], plain[16:20],
                          plain[20:]))
@@ -73,7 +73,7 @@ class Uuids(wtypes.UserType):
                              'string: put it in brackets')
         if not isinstance(value, list):
             raise ValueError(f'a list of UUIDs is expected, not '
-                             f'{_shown(value)}')
+                             f'{shown(value)}')
         if not value:
             raise ValueError('the list is empty')
         return tuple(dict.fromkeys(Uuid.validate(item) for item in value))
@@ -89,12 +89,12 @@ class Instant(wtypes.UserType):
         expected = ('an instant in ISO 8601 with a zone is expected, such as '
                     '2026-11-21T10:00:00+00:00')
         if not isinstance(value, str) or not _INSTANT.fullmatch(value):
-            raise ValueError(f'{expected}, not {_shown(value)}')
+            raise ValueError(f'{expected}, not {shown(value)}')
         try:
             return datetime.datetime.fromisoformat(
                 value.upper()).astimezone(datetime.UTC)
         except (ValueError, OverflowError) as exc:
-            raise ValueError(f'{expected}; {_shown(value)} is not in the '
+            raise ValueError(f'{expected}; {shown(value)} is not in the '
                              'calendar') from exc
 
 
@@ -109,7 +109,7 @@ class Seconds(wtypes.UserType):
         if (not isinstance(value, int) or isinstance(value, bool)
                 or not 1 <= value <= _MAX_SECONDS):
             raise ValueError('a whole number of seconds above 0 is expected, '
-                             f'not {_shown(value)}')
+                             f'not {shown(value)}')
         return value
 
 
@@ -124,7 +124,7 @@ class ResourceClass(wtypes.UserType):
                 or not 1 <= len(value.strip()) <= len(value) <= _MAX_CLASS):
             raise ValueError('a name of 1 to '
                              f'{_MAX_CLASS} characters is expected, not '
-                             f'{_shown(value)}')
+                             f'{shown(value)}')
         return value
 
 
@@ -137,14 +137,14 @@ class Traits(wtypes.UserType):
     def validate(value: Any) -> frozenset[str]:
         if not isinstance(value, list):
             raise ValueError(f'a list of traits is expected, not '
-                             f'{_shown(value)}')
+                             f'{shown(value)}')
         if len(value) > _MAX_TRAITS:
             raise ValueError(f'at most {_MAX_TRAITS} traits are taken, not '
                              f'{len(value)}')
         for item in value:
             if not isinstance(item, str) or not _TRAIT.fullmatch(item):
                 raise ValueError(
-                    f'{_shown(item)} is not a trait; traits are upper case '
+                    f'{shown(item)} is not a trait; traits are upper case '
                     'letters, digits and underscores, such as CUSTOM_GOLD')
         return frozenset(value)
 
@@ -158,7 +158,7 @@ class Limit(wtypes.UserType):
     def validate(value: Any) -> int:
         if not _INTEGER.fullmatch(value) or int(value) <= 0:
             raise ValueError('a whole number above 0 is expected, not '
-                             f'{_shown(value)}')
+                             f'{shown(value)}')
         return int(value)
 
 
@@ -170,8 +170,62 @@ class Name(wtypes.UserType):
     @staticmethod
     def validate(value: Any) -> str:
         if not value.isprintable() or not 1 <= len(value) <= _MAX_PROJECT:
-            raise ValueError(f'{_shown(value)} is not the id of a project')
+            raise ValueError(f'{shown(value)} is not the id of a project')
         return str(value)
+
+
+class Whole(wtypes.UserType):
+    """A whole number above zero, in a query."""
+
+    name = 'number'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        if (not _INTEGER.fullmatch(value)
+                or not 1 <= int(value) <= _MAX_SECONDS):
+            raise ValueError('a whole number above 0 is expected, not '
+                             f'{shown(value)}')
+        return int(value)
+
+
+class Text(wtypes.UserType):
+    """Any string."""
+
+    name = 'text'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError('a string is expected, not '
+                             f'{shown(value)}')
+        return value
+
+
+class Boolean(wtypes.UserType):
+    """True or false."""
+
+    name = 'boolean'
+
+    @staticmethod
+    def validate(value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError('true or false is expected, not '
+                             f'{shown(value)}')
+        return value
+
+
+class Flag(wtypes.UserType):
+    """True or false in a query, in any case of letters."""
+
+    name = 'flag'
+
+    @staticmethod
+    def validate(value: Any) -> bool:
+        word = value.lower()
+        if word not in ('true', 'false'):
+            raise ValueError('true or false is expected, not '
+                             f'{shown(value)}')
+        return bool(word == 'true')
 
 
 class OneOf(wtypes.UserType):
@@ -184,7 +238,7 @@ class OneOf(wtypes.UserType):
 
     def validate(self, value: Any) -> str:
         if value not in self.since:
-            raise ValueError(f'{_shown(value)} is not one of '
+            raise ValueError(f'{shown(value)} is not one of '
                              f'{", ".join(self.since)}')
         return str(value)
 
@@ -288,7 +342,7 @@ def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
     """
     if not isinstance(document, dict):
         raise errors.InvalidValue(
-            f'The body is {_shown(document)}; an object is expected.')
+            f'The body is {shown(document)}; an object is expected.')
     known = {part.name: part for part in wtypes.list_attributes(datatype)}
     for name, value in document.items():
         _check_part(known, name, value, minor, what)
@@ -308,7 +362,7 @@ def _check_part(known: Mapping[str, attribute], name: str, value: Any,
     if part is None:
         taken = [each.name for each in known.values() if each.since <= minor]
         raise errors.UnknownKey(
-            f'There is no {what} {_shown(name)} here. '
+            f'There is no {what} {shown(name)} here. '
             + (f'Taken are: {", ".join(taken)}.' if taken
                else 'None is taken.'))
     if part.since > minor:
@@ -327,12 +381,12 @@ def given(value: Any) -> Any:
     return None if value is wtypes.Unset else value
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Show a value of the client's, which may be of any size."""
     if isinstance(value, (dict, list)):
         return 'an object' if isinstance(value, dict) else 'a list'
     if isinstance(value, int) and abs(value) > _MAX_SECONDS:
         # NOTE: Python refuses to print integers of thousands of digits.
         return 'a huge number'
-    shown = ascii(value)
-    return shown if len(shown) <= 80 else f'{shown[:80]}...'
+    text = ascii(value)
+    return text if len(text) <= 80 else f'{text[:80]}...'

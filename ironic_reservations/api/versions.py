@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from ironic_reservations import errors
@@ -46,6 +47,11 @@ HISTORY: tuple[tuple[int, str], ...] = (
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]
 
+#: The versions of the resources in the format of Blazar, oldest first.
+BLAZAR_HISTORY: tuple[tuple[int, str], ...] = (
+    (0, 'Leases, hosts and allocations as Blazar has them; availability.'),
+)
+
 _NUMBER = re.compile(r'(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})')
 
 
@@ -54,52 +60,73 @@ def text(minor: int) -> str:
     return f'{MAJOR}.{minor}'
 
 
-def requested(header: str | None) -> int:
-    """Read which version a request wants.
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """The versions of one service type, of which each request has one."""
 
-    :param header: the value of ``OpenStack-API-Version``, which may name
-        other services besides.
-    :returns: the minor version; the oldest where nothing was asked for.
-    :raises VersionNotAcceptable: it cannot be read, or is out of range.
-    """
-    wanted: set[str] = set()
-    for part in (header or '').split(','):
-        service, _, version = part.strip().partition(' ')
-        if service.lower() == SERVICE_TYPE:
-            wanted.add(version.strip().lower())
-    if not wanted:
-        return MINIMUM
-    if len(wanted) > 1:
-        raise _refusal(f'The header {HEADER} asks for several versions of '
-                       f'{SERVICE_TYPE} at once.')
-    version = wanted.pop()
-    if version == 'latest':
-        return MAXIMUM
-    match = _NUMBER.fullmatch(version)
-    if match is None:
-        raise _refusal(f'The version {version[:40]!r} in the header {HEADER} '
-                       'cannot be read.')
-    major, minor = int(match[1]), int(match[2])
-    if major != MAJOR or not MINIMUM <= minor <= MAXIMUM:
-        raise _refusal(f'The version {version} was asked for but is not '
-                       'served here.')
-    return minor
+    service_type: str
+    history: tuple[tuple[int, str], ...]
+
+    @property
+    def minimum(self) -> int:
+        """The oldest minor version."""
+        return self.history[0][0]
+
+    @property
+    def maximum(self) -> int:
+        """The latest minor version."""
+        return self.history[-1][0]
+
+    def requested(self, header: str | None) -> int:
+        """Read which version a request wants.
+
+        :param header: the value of ``OpenStack-API-Version``, which may
+            name other services besides.
+        :returns: the minor version; the oldest where none was asked for.
+        :raises VersionNotAcceptable: it cannot be read, or is out of range.
+        """
+        wanted: set[str] = set()
+        for part in (header or '').split(','):
+            service, _, version = part.strip().partition(' ')
+            if service.lower() == self.service_type:
+                wanted.add(version.strip().lower())
+        if not wanted:
+            return self.minimum
+        if len(wanted) > 1:
+            raise self._refusal(f'The header {HEADER} asks for several '
+                                f'versions of {self.service_type} at once.')
+        version = wanted.pop()
+        if version == 'latest':
+            return self.maximum
+        match = _NUMBER.fullmatch(version)
+        if match is None:
+            raise self._refusal(f'The version {version[:40]!r} in the header '
+                                f'{HEADER} cannot be read.')
+        major, minor = int(match[1]), int(match[2])
+        if major != MAJOR or not self.minimum <= minor <= self.maximum:
+            raise self._refusal(f'The version {version} was asked for but is '
+                                'not served here.')
+        return minor
+
+    def _refusal(self, sentence: str) -> errors.VersionNotAcceptable:
+        oldest, latest = text(self.minimum), text(self.maximum)
+        return errors.VersionNotAcceptable(
+            f'{sentence} Ask for {oldest} to {latest}, or for "latest".',
+            min_version=oldest, max_version=latest)
+
+    def headers(self, minor: int | None) -> list[tuple[str, str]]:
+        """Give the headers that every answer carries.
+
+        :param minor: the version in use; ``None`` where none could be
+            agreed.
+        """
+        out = [(MINIMUM_HEADER, f'{self.service_type} {text(self.minimum)}'),
+               (MAXIMUM_HEADER, f'{self.service_type} {text(self.maximum)}'),
+               ('Vary', HEADER)]
+        if minor is not None:
+            out.append((HEADER, f'{self.service_type} {text(minor)}'))
+        return out
 
 
-def _refusal(sentence: str) -> errors.VersionNotAcceptable:
-    return errors.VersionNotAcceptable(
-        f'{sentence} Ask for {text(MINIMUM)} to {text(MAXIMUM)}, or for '
-        '"latest".', min_version=text(MINIMUM), max_version=text(MAXIMUM))
-
-
-def headers(minor: int | None) -> list[tuple[str, str]]:
-    """Give the headers that every answer carries.
-
-    :param minor: the version in use; ``None`` where none could be agreed.
-    """
-    out = [(MINIMUM_HEADER, f'{SERVICE_TYPE} {text(MINIMUM)}'),
-           (MAXIMUM_HEADER, f'{SERVICE_TYPE} {text(MAXIMUM)}'),
-           ('Vary', HEADER)]
-    if minor is not None:
-        out.append((HEADER, f'{SERVICE_TYPE} {text(minor)}'))
-    return out
+OWN = Line(SERVICE_TYPE, HISTORY)
+BLAZAR = Line('reservation', BLAZAR_HISTORY)

@@ -34,6 +34,7 @@ from ironic_reservations.guard import bodies
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import media
+from ironic_reservations.planner import admit
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import loop
@@ -41,6 +42,7 @@ from ironic_reservations.reconciler import loop
 LOG = log.getLogger(__name__)
 
 _SERVICE_ROLE = 'service'
+_REBUILD = 'rebuild'
 _ANY_NODE = 'baremetal:reservation:create_any_node'
 
 
@@ -95,7 +97,8 @@ class Acts:
             self._engine, node.uuid, proof,
             node.instance_uuid if self._vouches(node.caller) else None,
             required=(self._always_required
-                      and asked.target in bodies.DEPLOYS))
+                      and asked.target in bodies.DEPLOYS),
+            act=_act(asked.target))
         return self._carry(environ, passage, inward.rebuilt(
             environ, _provision_path(node.uuid), body=asked.body))
 
@@ -126,7 +129,9 @@ class Acts:
             self._engine, node.uuid, proof,
             instance_uuid if self._vouches(node.caller) else None,
             required=(self._always_required
-                      and asked.instance_uuid is not None))
+                      and asked.instance_uuid is not None),
+            act=(admit.Act.FREE if asked.instance_uuid is None
+                 else admit.Act.USE))
         return self._carry(environ, passage, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch))
 
@@ -146,7 +151,8 @@ class Acts:
             node = self._resolve(environ, _canonical(asked.backfill))
             body['node'] = node.uuid
             return self._carry(
-                environ, passages.admit(self._engine, node.uuid, proof),
+                environ, passages.admit(self._engine, node.uuid, proof,
+                                        act=admit.Act.STAY),
                 inward.rebuilt(environ, '/v1/allocations', body=body))
         body['uuid'] = _allocation_uuid(body.get('uuid'))
         passage = self._hold(environ, caller, asked, body, proof)
@@ -291,6 +297,13 @@ def poke(ident: str, answer: wsgi.Answer) -> None:
     if (running is not None and inward.succeeded(answer)
             and uuidutils.is_uuid_like(ident)):
         running.poke(_canonical(ident))
+
+
+def _act(target: str) -> admit.Act:
+    """Tell what a change of the provision state does to a node."""
+    if target in bodies.DEPLOYS:
+        return admit.Act.USE
+    return admit.Act.STAY if target == _REBUILD else admit.Act.TAKE
 
 
 def _canonical(ident: str) -> str:

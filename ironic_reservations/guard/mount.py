@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ironic_reservations.api import dialects
 from ironic_reservations.api import reservations
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
@@ -26,7 +27,8 @@ from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
 
-_BESIDE = '/v1/reservations'
+#: Beside Ironic's own resources, and all that is below the prefix.
+_OURS = ('/v1/reservations', *dialects.BLAZAR_PATHS, url.PREFIX)
 #: Below the prefix, open to anybody.
 _OPEN = frozenset(('', '/v1', '/openapi.json', '/healthcheck'))
 _METRICS = '/metrics'
@@ -34,9 +36,7 @@ _METRICS = '/metrics'
 
 def mounted(path: str) -> bool:
     """Tell whether a path is ours and not Ironic's."""
-    return (path.startswith((_BESIDE, url.PREFIX))
-            and (path in (_BESIDE, url.PREFIX)
-                 or path.startswith((_BESIDE + '/', url.PREFIX + '/'))))
+    return dialects.lies_below(path, _OURS)
 
 
 class Mount:

@@ -55,16 +55,19 @@ class Authenticated:
         self._session = loading.load_session_from_conf_options(
             conf, _GROUP, auth=self._auth)
 
-    def get(self, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
-        """Send a GET.
+    def send(self, method: str, path: str, headers: Mapping[str, str],
+             body: Any = None) -> tuple[int, Any]:
+        """Send a request.
 
         :raises IronicUnavailable: there is no token to be had.
         """
-        status, body = self._transport.get(path, {**headers, **self._own()})
-        if status == 401 and self._auth is not None and (
+        answer = self._transport.send(method, path,
+                                      {**headers, **self._own()}, body)
+        if answer[0] == 401 and self._auth is not None and (
                 self._auth.invalidate()):
-            return self._transport.get(path, {**headers, **self._own()})
-        return status, body
+            return self._transport.send(method, path,
+                                        {**headers, **self._own()}, body)
+        return answer
 
     def _own(self) -> dict[str, str]:
         if self._auth is None:

@@ -15,15 +15,24 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import testtools
 
+from ironic_reservations.api import host_shape
+from ironic_reservations.api import host_types
 from ironic_reservations.api import identity
+from ironic_reservations.api import lease_types
 from ironic_reservations.api import types
 from ironic_reservations.api import versions
 from ironic_reservations.engine import find
 from tests.api import world
+
+
+def keys(datatype: Any) -> set[str]:
+    """Give the names of what a body or a query may have."""
+    return {part.name for part in types.wtypes.list_attributes(datatype)}
 
 
 class TestDescription(testtools.TestCase):
@@ -65,11 +74,37 @@ class TestDescription(testtools.TestCase):
 
     def test_query_parameters(self) -> None:
         """Of the list and of one."""
-        for path, query in (('/v1/reservations', types.ListQuery),
-                            ('/v1/reservations/{uuid}', types.ShowQuery)):
-            self.assertEqual(
-                {part.name for part in types.wtypes.list_attributes(query)},
-                set(self._parameters(path)))
+        for path, query in (
+                ('/v1/reservations', types.ListQuery),
+                ('/v1/reservations/{uuid}', types.ShowQuery),
+                ('/v1/leases', lease_types.LeaseQuery),
+                ('/v1/os-hosts', host_types.HostQuery),
+                ('/v1/os-hosts/allocations', host_types.AllocationQuery),
+                ('/v1/os-hosts/{id}/allocation',
+                 host_types.AllocationQuery),
+                ('/v1/os-hosts/properties', host_types.PropertyQuery),
+                ('/v1/availability', host_types.AvailabilityQuery)):
+            self.assertEqual(keys(query), set(self._parameters(path)))
+
+    def test_keys_of_leases(self) -> None:
+        """Of the requests, and of what is in them."""
+        for name, datatype in (('NewLease', lease_types.NewLease),
+                               ('LeaseUpdate', lease_types.LeaseUpdate)):
+            self.assertEqual(keys(datatype),
+                             set(self.schemas[name]['properties']))
+        for name, inside, datatype in (
+                ('NewLease', 'reservations', lease_types.NewReservation),
+                ('NewLease', 'events', lease_types.NewEvent),
+                ('LeaseUpdate', 'reservations',
+                 lease_types.ReservationUpdate)):
+            self.assertEqual(keys(datatype), set(
+                self.schemas[name]['properties'][inside]['items'][
+                    'properties']))
+
+    def test_keys_of_hosts(self) -> None:
+        """All that no capability may be called."""
+        self.assertEqual(host_shape.KEYS,
+                         set(self.schemas['Host']['properties']))
 
     def test_words(self) -> None:
         """The sort keys and the fields."""
@@ -99,7 +134,7 @@ class TestDescription(testtools.TestCase):
         """Those that OPTIONS tells of."""
         for path, described in self.described['paths'].items():
             answer = world.request(
-                self.world, 'OPTIONS', path.replace('{uuid}', 'x'))
+                self.world, 'OPTIONS', re.sub('{[a-z]+}', 'x', path))
             allowed = {word.lower() for word in
                        answer.headers['Allow'].split(', ')}
             self.assertEqual(allowed - {'head', 'options'},
@@ -113,3 +148,16 @@ class TestDescription(testtools.TestCase):
             answer = world.request(self.world, 'POST', '/v1/reservations',
                                    example['value'])
             self.assertEqual(409, answer.status, json.dumps(example))
+
+    def test_examples_of_leases_are_taken(self) -> None:
+        """And those of hosts, with the nodes that they name."""
+        self.world.ironic.add(name='node-1', resource_class='silver')
+        for _ in range(2):
+            self.world.ironic.add(resource_class='gold')
+        for path in ('/v1/os-hosts', '/v1/leases'):
+            content = self.described['paths'][path]['post']['requestBody'][
+                'content']['application/json']
+            for example in content['examples'].values():
+                answer = world.request(self.world, 'POST', path,
+                                       example['value'])
+                self.assertEqual(201, answer.status, answer.body)

@@ -74,6 +74,7 @@ class TestDatabaseDown(testtools.TestCase):
         self.assertEqual(200, answer.status)
         self.assertIn(b'ironic_reservations_requests_total', answer.body)
         self.assertNotIn(b'ironic_reservations_live{', answer.body)
+        self.assertNotIn(b'ironic_reservations_leases{', answer.body)
 
 
 class TestIronicDown(testtools.TestCase):

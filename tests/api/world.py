@@ -63,11 +63,14 @@ class Ironic:
 
     def node(self, ident: str) -> facts.Node | None:
         """Read one node."""
-        return self._nodes.get(ident)
+        named = (each for each in self._nodes.values() if each.name == ident)
+        return self._nodes.get(ident) or next(named, None)
 
     def nodes(self, **filters: str) -> Iterator[facts.Node]:
-        """Read all nodes."""
-        return iter(list(self._nodes.values()))
+        """Read all nodes, or those of a class."""
+        wanted = filters.get('resource_class')
+        return iter([each for each in self._nodes.values()
+                     if wanted in (None, each.resource_class)])
 
 
 class Clock:

@@ -1,0 +1,89 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""/v1/availability: how many hosts are free when, without names."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pecan
+
+from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.api import dates
+from ironic_reservations.api import expose
+from ironic_reservations.api import host_types
+from ironic_reservations.api import lease_body
+from ironic_reservations.api import root
+from ironic_reservations.api import types
+from ironic_reservations.engine import availability
+from ironic_reservations.engine import Engine
+
+#: How far a look goes that names no end.
+_AHEAD = datetime.timedelta(days=30)
+
+
+class Availability(root.Resource):
+    """The free hosts, by class, over time."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        self._engine = engine
+        self._enforcer = enforcer
+
+    @expose.expose(query=host_types.AvailabilityQuery)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """Count the free hosts, and find the earliest start."""
+        context = call.context
+        self._enforcer.authorize(context, 'reservation:availability:get',
+                                 {'project_id': context.project_id})
+        asked = call.query
+        start, end = self._window(asked)
+        count, duration = (types.given(asked.count),
+                           types.given(asked.duration))
+        if count is not None and duration is None:
+            raise errors.InvalidValue(
+                'count asks when so many hosts are free, which depends on '
+                'for how long. Send duration, too, in seconds.')
+        found = availability.look(
+            self._engine, resource_class=types.given(asked.resource_class),
+            hypervisor_properties=types.given(asked.hypervisor_properties)
+            or '',
+            resource_properties=types.given(asked.resource_properties) or '',
+            start=start, end=end, count=count, duration=duration)
+        return expose.answer({'availability': {
+            'start_date': dates.write(start), 'end_date': dates.write(end),
+            'classes': [_shape(each) for each in found.classes],
+            'earliest': None if found.earliest is None
+            else dates.write(found.earliest)}})
+
+    def _window(self, asked: Any
+                ) -> tuple[datetime.datetime, datetime.datetime]:
+        """Give from when until when to look.
+
+        :raises InvalidValue: there is nothing between.
+        """
+        now = self._engine.clock()
+        start = lease_body.at(lease_body.either(asked, 'start'), now) or now
+        end = (lease_body.at(lease_body.either(asked, 'end'), now)
+               or start + _AHEAD)
+        if end <= start:
+            raise errors.InvalidValue(
+                'End date must be later than start date.')
+        return start, end
+
+
+def _shape(found: availability.ClassAvailability) -> dict[str, Any]:
+    return {'resource_class': found.resource_class, 'hosts': found.hosts,
+            'spans': [{'start_date': dates.write(each.start),
+                       'end_date': dates.write(each.end), 'free': each.free}
+                      for each in found.spans]}

@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Dates as the clients of Blazar write them and read them, all in UTC."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Literal
+
+NOW: Literal['now'] = 'now'
+
+_DATE = re.compile(
+    r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}'
+    r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?')
+_SHOWN = 40
+#: What is looked for around a date stays within the calendar.
+_FIRST_YEAR, _LAST_YEAR = 1970, 9000
+
+
+def read(text: object) -> datetime.datetime | Literal['now']:
+    """Read a date.
+
+    :param text: ``2050-01-01 10:00``, or with seconds, or with a zone, or
+        ``now``; without a zone it is in UTC.
+    :raises ValueError: it is something else, or not in the calendar.
+    """
+    if text == NOW:
+        return NOW
+    if isinstance(text, str) and _DATE.fullmatch(text):
+        try:
+            date = datetime.datetime.fromisoformat(text.upper())
+            date = (date.replace(tzinfo=datetime.UTC) if date.tzinfo is None
+                    else date.astimezone(datetime.UTC))
+        except (ValueError, OverflowError):
+            # NOTE: told below, like all else that is no date.
+            pass
+        else:
+            if _FIRST_YEAR <= date.year <= _LAST_YEAR:
+                return date
+            raise ValueError(f'{text} is an invalid date; years from '
+                             f'{_FIRST_YEAR} to {_LAST_YEAR} are taken')
+    shown = text[:_SHOWN] if isinstance(text, str) else type(text).__name__
+    if isinstance(text, str) and not shown.isprintable():
+        shown = ascii(shown)
+    # NOTE: Blazar's own words, which its clients know.
+    raise ValueError(
+        f'{shown} is an invalid date. Required format: %Y-%m-%d %H:%M, which '
+        'is UTC; or ISO 8601 with seconds and a zone; or "now"')
+
+
+def write(date: datetime.datetime) -> str:
+    """Write when something begins, ends or happens."""
+    return date.isoformat(timespec='microseconds')[:26]
+
+
+def write_short(date: datetime.datetime) -> str:
+    """Write when a row was made or changed."""
+    return date.isoformat(' ', 'seconds')[:19]

@@ -1,0 +1,59 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What clients of each kind expect of every answer, whatever it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+
+from ironic_reservations import errors
+from ironic_reservations import faults
+from ironic_reservations.api import versions
+
+_Render = Callable[[errors.ReservationError, str | None, bool],
+                   tuple[int, bytes]]
+
+#: Where resources in the format of Blazar begin; all below is, too.
+BLAZAR_PATHS = ('/v1/leases', '/v1/os-hosts', '/v1/availability')
+
+
+@dataclasses.dataclass(frozen=True)
+class Dialect:
+    """How to speak to a client.
+
+    :ivar line: the versions that it chooses from.
+    :ivar details_since: the version from which on errors carry data.
+    :ivar render: gives status and body of an error, from the error, the
+        request id and whether it may carry data.
+    """
+
+    line: versions.Line
+    details_since: int
+    render: _Render
+
+
+OWN = Dialect(versions.OWN, versions.REASONS, faults.render)
+BLAZAR = Dialect(versions.BLAZAR, versions.BLAZAR.minimum,
+                 faults.render_as_blazar)
+
+
+def of(path: str) -> Dialect:
+    """Tell how to speak about what is at a path."""
+    return BLAZAR if lies_below(path, BLAZAR_PATHS) else OWN
+
+
+def lies_below(path: str, tops: tuple[str, ...]) -> bool:
+    """Tell whether a path is one of some paths, or below one of them."""
+    return path.startswith(tops) and any(
+        path == top or path.startswith(top + '/') for top in tops)

@@ -1,0 +1,82 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Hosts as clients of Blazar read them, with what is ours beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import json
+import re
+from typing import Any
+
+from ironic_reservations.api import dates
+from ironic_reservations.planner import leases
+
+_WHOLE = re.compile('[0-9]{1,15}')
+
+#: What a host says of itself; an operator gives no capability such a name.
+KEYS = frozenset((
+    'id', 'vcpus', 'cpu_info', 'hypervisor_type', 'hypervisor_version',
+    'hypervisor_hostname', 'service_name', 'memory_mb', 'local_gb', 'status',
+    'availability_zone', 'trust_id', 'reservable', 'created_at',
+    'updated_at', 'node_uuid', 'resource_class'))
+
+
+def shape(host: leases.Host) -> dict[str, Any]:
+    """Give what clients get of a host, its capabilities among the rest."""
+    node = host.node
+    # NOTE: clients sort by it, so it is never null.
+    name = node.name or node.uuid
+    sizes = dict(node.properties)
+    updated = host.updated_at
+    return {
+        **host.capabilities,
+        'id': str(host.id),
+        'vcpus': _whole(sizes.get('cpus')),
+        'cpu_info': json.dumps({'arch': sizes['cpu_arch']}
+                               if sizes.get('cpu_arch') else {}),
+        'hypervisor_type': 'ironic',
+        'hypervisor_version': 1,
+        'hypervisor_hostname': name,
+        'service_name': name,
+        'memory_mb': _whole(sizes.get('memory_mb')),
+        'local_gb': _whole(sizes.get('local_gb')),
+        'status': node.provision_state,
+        'availability_zone': None,
+        'trust_id': None,
+        'reservable': host.reservable,
+        'created_at': dates.write_short(host.created_at),
+        'updated_at': None if updated is None else dates.write_short(updated),
+        'node_uuid': node.uuid,
+        'resource_class': node.resource_class,
+    }
+
+
+def _whole(text: str | None) -> int:
+    """Read a size, which Ironic does not check."""
+    return int(text) if text and _WHOLE.fullmatch(text) else 0
+
+
+def shape_allocation(
+        host: leases.Host,
+        bookings: Sequence[tuple[leases.NodeBooking, str]]) -> dict[str, Any]:
+    """Give what clients get of the promises of a host.
+
+    :param bookings: each with the id of its lease.
+    """
+    return {
+        'resource_id': str(host.id),
+        'reservations': [
+            {'id': booking.reservation_id, 'lease_id': lease_id,
+             'start_date': dates.write(booking.starts_at),
+             'end_date': dates.write(booking.ends_at)}
+            for booking, lease_id in bookings]}

@@ -1,0 +1,162 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""What requests about hosts and availability may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import json
+from typing import Any
+
+from wsme import types as wtypes
+
+from ironic_reservations import errors
+from ironic_reservations.api import host_shape
+from ironic_reservations.api import lease_types
+from ironic_reservations.api import types
+
+_MAX_KEY = 64
+_MAX_VALUE = 1000
+_MAX_NAME = 255
+_MAX_NUMBER = 2 ** 63
+
+
+class HostQuery(wtypes.Base):
+    """The query of ``GET /v1/os-hosts``."""
+
+    limit = types.attribute(types.Limit())
+    marker = types.attribute(types.Whole())
+
+
+class AllocationQuery(wtypes.Base):
+    """The query of the allocations of hosts."""
+
+    lease_id = types.attribute(types.Uuid())
+    reservation_id = types.attribute(types.Uuid())
+
+
+class PropertyQuery(wtypes.Base):
+    """The query of ``GET /v1/os-hosts/properties``."""
+
+    detail = types.attribute(types.Flag())
+    all = types.attribute(types.Flag())
+
+
+class PropertyUpdate(wtypes.Base):
+    """The body of ``PATCH /v1/os-hosts/properties/<name>``."""
+
+    private = types.attribute(types.Boolean())
+
+
+class AvailabilityQuery(lease_types.Window):
+    """The query of ``GET /v1/availability``."""
+
+    resource_class = types.attribute(types.ResourceClass())
+    hypervisor_properties = types.attribute(types.Text())
+    resource_properties = types.attribute(types.Text())
+    count = types.attribute(types.Whole())
+    duration = types.attribute(types.Whole())
+
+
+@dataclasses.dataclass(frozen=True)
+class NewHosts:
+    """A request to open nodes to leases: one of the two, and what is said.
+
+    :ivar name: of a node, or its uuid.
+    :ivar resource_class: all nodes of it.
+    """
+
+    name: str | None
+    resource_class: str | None
+    capabilities: Mapping[str, str]
+
+
+def new_hosts(document: Any) -> NewHosts:
+    """Read the body of ``POST /v1/os-hosts``.
+
+    :raises InvalidValue: something is missing, wrong or out of range.
+    """
+    extras = dict(_object(document))
+    name = extras.pop('name', None)
+    resource_class = extras.pop('resource_class', None)
+    if (name is None) is (resource_class is None):
+        raise errors.InvalidValue(
+            'Missing parameter name.' if name is None else
+            'name opens one node to leases and resource_class all of a '
+            'class. Send one of them.')
+    for key, value in (('name', name), ('resource_class', resource_class)):
+        if value is not None and (
+                not isinstance(value, str) or not value.isprintable()
+                or not 1 <= len(value.strip()) <= len(value) <= _MAX_NAME):
+            raise errors.InvalidValue(
+                f'{key}: a name of 1 to {_MAX_NAME} characters is expected, '
+                f'not {types.shown(value)}.')
+    return NewHosts(name, resource_class, {
+        key: _capability(key, value) for key, value in extras.items()})
+
+
+def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
+    """Read the body of ``PUT /v1/os-hosts/<id>``.
+
+    :returns: capabilities, ``None`` for those to take back; and whether the
+        host is open to leases, ``None`` to leave that as it is.
+    :raises InvalidValue: something is missing, wrong or out of range.
+    """
+    changes = dict(_object(document))
+    if not changes:
+        raise errors.InvalidValue(
+            'No data to update. Send capabilities, or "reservable".')
+    reservable = changes.pop('reservable', None)
+    if 'reservable' in document and not isinstance(reservable, bool):
+        raise errors.InvalidValue('reservable: true or false is expected, '
+                                  f'not {types.shown(reservable)}.')
+    return {key: None if value is None and _checked(key)
+            else _capability(key, value)
+            for key, value in changes.items()}, reservable
+
+
+def _object(document: Any) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise errors.InvalidValue(f'The body is {types.shown(document)}; an '
+                                  'object is expected.')
+    return document
+
+
+def _capability(key: str, value: Any) -> str:
+    _checked(key)
+    if isinstance(value, float) or (type(value) is int
+                                    and abs(value) <= _MAX_NUMBER):
+        # NOTE: leases compare numbers as numbers, however they are kept.
+        value = json.dumps(value)
+    if not isinstance(value, str) or len(value) > _MAX_VALUE:
+        raise errors.InvalidValue(
+            f'{key}: a string of at most {_MAX_VALUE} characters is '
+            f'expected, not {types.shown(value)}.')
+    return value
+
+
+def _checked(key: str) -> bool:
+    if len(key) > _MAX_KEY:
+        # NOTE: Blazar's own words, which its clients know.
+        raise errors.InvalidValue(
+            f'Extra capability key too long: {types.shown(key)} has '
+            f'{len(key)} characters; at most {_MAX_KEY} are taken.')
+    if not key.strip() or not key.isprintable():
+        raise errors.InvalidValue(
+            f'{types.shown(key)} is no name for a capability. Use printable '
+            'characters.')
+    if key in host_shape.KEYS:
+        raise errors.InvalidValue(
+            f'{key}: every host says that of itself. Choose another name '
+            'for the capability.')
+    return True

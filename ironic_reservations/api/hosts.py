@@ -1,0 +1,185 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""/v1/os-hosts: nodes that are open to leases (in the format of Blazar)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pecan
+
+from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.api import dates
+from ironic_reservations.api import expose
+from ironic_reservations.api import host_shape
+from ironic_reservations.api import host_types
+from ironic_reservations.api import root
+from ironic_reservations.api import types
+from ironic_reservations.api import url
+from ironic_reservations.api import versions
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hosts
+from ironic_reservations.planner import leases
+
+_POLICY = 'reservation:host:'
+_PATH = f'/v{versions.MAJOR}/os-hosts'
+
+
+class _Resource(root.Resource):
+    """What every resource here needs."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        self._engine = engine
+        self._enforcer = enforcer
+
+    def _authorize(self, call: expose.Call, action: str) -> None:
+        self._enforcer.authorize(call.context, _POLICY + action,
+                                 {'project_id': call.context.project_id})
+
+
+class Hosts(_Resource):
+    """All hosts."""
+
+    @expose.expose(takes_body=True)
+    def post(self, call: expose.Call) -> pecan.Response:
+        """Open a node to leases, or all nodes of a resource class."""
+        self._authorize(call, 'create')
+        wanted = host_types.new_hosts(call.document)
+        if wanted.name is None:
+            assert wanted.resource_class is not None
+            return expose.answer({'hosts': [
+                host_shape.shape(each) for each in hosts.add_class(
+                    self._engine, wanted.resource_class,
+                    wanted.capabilities)]}, 201)
+        made = hosts.add(self._engine, wanted.name, wanted.capabilities)
+        base = url.root(call.environ, self._engine.conf)
+        return _answer(made, 201, Location=f'{base}{_PATH}/{made.id}')
+
+    @expose.expose(query=host_types.HostQuery)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """List hosts; in pages where that is asked."""
+        self._authorize(call, 'get')
+        limit = types.given(call.query.limit)
+        if limit is not None:
+            limit = min(limit, self._engine.conf.api.max_limit)
+        page = hosts.page(self._engine, limit,
+                          types.given(call.query.marker))
+        document: dict[str, Any] = {
+            'hosts': [host_shape.shape(each) for each in page]}
+        if limit is not None and limit == len(page):
+            base = url.root(call.environ, self._engine.conf)
+            document['next'] = (f'{base}{_PATH}?limit={limit}'
+                                f'&marker={page[-1].id}')
+        return expose.answer(document)
+
+
+class Host(_Resource):
+    """One host, by its id or by the name or uuid of its node."""
+
+    @expose.expose()
+    def get(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Show the host."""
+        self._authorize(call, 'get')
+        return _answer(hosts.find(self._engine, ident))
+
+    @expose.expose(takes_body=True)
+    def put(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Say something else of the host, or close it to leases."""
+        self._authorize(call, 'update')
+        changes, reservable = host_types.host_changes(call.document)
+        host = hosts.find(self._engine, ident)
+        return _answer(hosts.change(self._engine, host.id, changes,
+                                    reservable))
+
+    @expose.expose()
+    def delete(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Take the host back from leases."""
+        self._authorize(call, 'delete')
+        hosts.remove(self._engine, hosts.find(self._engine, ident).id)
+        return expose.empty()
+
+
+class Allocations(_Resource):
+    """What all hosts are promised to."""
+
+    @expose.expose(query=host_types.AllocationQuery)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """List the hosts that are promised, with what for."""
+        self._authorize(call, 'get_allocations')
+        return expose.answer({'allocations': [
+            host_shape.shape_allocation(*each) for each in hosts.allocations(
+                self._engine, types.given(call.query.lease_id),
+                types.given(call.query.reservation_id))]})
+
+
+class Allocation(_Resource):
+    """What one host is promised to."""
+
+    @expose.expose(query=host_types.AllocationQuery)
+    def get(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Show what the host is promised to."""
+        self._authorize(call, 'get_allocations')
+        host = hosts.find(self._engine, ident)
+        found = hosts.allocations(
+            self._engine, types.given(call.query.lease_id),
+            types.given(call.query.reservation_id), host.id)
+        bookings = found[0][1] if found else []
+        return expose.answer({
+            'allocation': host_shape.shape_allocation(host, bookings)})
+
+
+class Properties(_Resource):
+    """What leases may ask of hosts, besides what Ironic says of them."""
+
+    @expose.expose(query=host_types.PropertyQuery)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """List the properties, with their values where that is asked."""
+        with_private = bool(types.given(call.query.all))
+        self._authorize(call, 'list_private_properties' if with_private
+                        else 'list_properties')
+        found = hosts.properties(self._engine, with_private)
+        if types.given(call.query.detail):
+            return expose.answer({'resource_properties': [
+                {'property': each.name, 'private': each.private,
+                 'values': list(each.values)} for each in found]})
+        return expose.answer({'resource_properties': [
+            {'property': each.name} for each in found]})
+
+
+class Property(_Resource):
+    """One of them."""
+
+    @expose.expose(takes_body=True)
+    def patch(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Make the property private, or public."""
+        self._authorize(call, 'update_property')
+        private = types.given(types.read(
+            host_types.PropertyUpdate, call.document, call.minor,
+            'key').private)
+        if private is None:
+            raise errors.InvalidValue('Missing parameter private.')
+        changed = hosts.set_private(self._engine, ident, private)
+        updated = changed.updated_at
+        return expose.answer({'resource_property': {
+            'id': changed.id,
+            'resource_type': leases.PHYSICAL_HOST,
+            'property_name': changed.name,
+            'private': changed.private,
+            'created_at': dates.write(changed.created_at),
+            'updated_at': None if updated is None else dates.write(updated),
+        }})
+
+
+def _answer(host: leases.Host, status: int = 200,
+            **headers: str) -> pecan.Response:
+    return expose.answer({'host': host_shape.shape(host)}, status, **headers)

@@ -1,0 +1,194 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""From the bodies of requests about leases to what the engine is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import datetime
+from typing import Any
+
+from ironic_reservations import errors
+from ironic_reservations.api import dates
+from ironic_reservations.api import lease_types
+from ironic_reservations.api import types
+from ironic_reservations.api import versions
+from ironic_reservations.planner import leases
+
+#: Which node the host with an id is, for some ids at once.
+Resolve = Callable[[Collection[int]], Mapping[int, str]]
+
+
+def new_lease(document: Any, now: datetime.datetime,
+              project_id: str | None, user_id: str | None,
+              key: str | None) -> leases.LeaseAsk:
+    """Read the body of a request for a lease.
+
+    :param now: what "now" means, where it is not the start.
+    :param key: the client's own name for the request.
+    :raises InvalidValue: something is missing, wrong or out of range.
+    :raises UnknownKey: something is not there at all.
+    """
+    wanted = _read(lease_types.NewLease, document)
+    name = types.given(wanted.name)
+    start = either(wanted, 'start')
+    end = either(wanted, 'end')
+    for what, value in (('name', name), ('start_date', start),
+                        ('end_date', end)):
+        if value is None:
+            raise _missing(what)
+    for _ in _each(lease_types.NewEvent, wanted, 'events'):
+        # NOTE: Blazar keeps them and never acts on them; here they are read
+        # so that its clients work, and no more.
+        pass
+    ask = leases.LeaseAsk(
+        name=name, start=None if start == dates.NOW else start,
+        end=at(end, now),
+        before_end=at(types.given(wanted.before_end_date), now),
+        wishes=tuple(_wishes(wanted)), project_id=project_id,
+        user_id=user_id, key=key)
+    if ask.end <= (ask.start or now):
+        raise errors.InvalidValue('End date must be later than start date.')
+    return ask
+
+
+def lease_change(document: Any, now: datetime.datetime,
+                 resolve: Resolve) -> leases.LeaseChange:
+    """Read the body of a request that changes a lease.
+
+    :param now: what "now" means.
+    :param resolve: tells which nodes are meant by the ids of hosts.
+    :raises InvalidValue: something is wrong or out of range.
+    :raises UnknownKey: something is not there at all.
+    """
+    wanted = _read(lease_types.LeaseUpdate, document)
+    changes = list(_each(lease_types.ReservationUpdate, wanted,
+                         'reservations'))
+    uuids = _resolved([each for change in changes
+                       for each in types.given(change.give_back) or ()],
+                      resolve)
+    return leases.LeaseChange(
+        name=types.given(wanted.name),
+        start=at(either(wanted, 'start'), now),
+        end=at(either(wanted, 'end'), now),
+        before_end=at(types.given(wanted.before_end_date), now),
+        wishes=tuple(_wish_change(index, change, uuids)
+                     for index, change in enumerate(changes)),
+        heal=bool(types.given(wanted.heal)))
+
+
+def _read(datatype: Any, document: Any) -> Any:
+    if isinstance(document, dict) and document.get('before_end_date',
+                                                   '') is None:
+        # NOTE: python-blazarclient always sends the key.
+        document = {name: value for name, value in document.items()
+                    if name != 'before_end_date'}
+    return types.read(datatype, document, versions.BLAZAR.minimum, 'key')
+
+
+def either(wanted: Any, name: str) -> Any:
+    """Give a date in the spelling of Blazar's clients, or the older one.
+
+    :raises InvalidValue: it comes in both.
+    """
+    later = types.given(getattr(wanted, f'{name}_date'))
+    older = types.given(getattr(wanted, name))
+    if None not in (later, older):
+        raise errors.InvalidValue(
+            f'{name} and {name}_date mean the same. Send one of them.')
+    return older if later is None else later
+
+
+def at(date: Any, now: datetime.datetime) -> Any:
+    """Give the date that is meant, or ``None`` where none is."""
+    return now if date == dates.NOW else date
+
+
+def _each(datatype: Any, wanted: Any, name: str) -> Iterator[Any]:
+    for index, item in enumerate(types.given(getattr(wanted, name)) or ()):
+        try:
+            yield types.read(datatype, item, versions.BLAZAR.minimum, 'key')
+        except (errors.InvalidValue, errors.UnknownKey) as exc:
+            raise type(exc)(f'{name}[{index}]: {exc}') from exc
+
+
+def _wishes(wanted: Any) -> Iterator[leases.Wish]:
+    for index, item in enumerate(types.given(wanted.reservations) or ()):
+        # NOTE: first, since the other kinds have other keys.
+        _check_kind(f'reservations[{index}]', item.get('resource_type'))
+    for index, read in enumerate(_each(lease_types.NewReservation, wanted,
+                                       'reservations')):
+        where = f'reservations[{index}]'
+        least, most = types.given(read.min), types.given(read.max)
+        for name, value in (('min', least), ('max', most)):
+            if value is None:
+                raise _missing(name, where)
+        _check_range(where, least, most)
+        yield leases.Wish(
+            least=least, most=most,
+            hypervisor_properties=types.given(read.hypervisor_properties)
+            or '',
+            resource_properties=types.given(read.resource_properties) or '',
+            before_end=types.given(read.before_end) or 'default')
+
+
+def _check_kind(where: str, kind: Any) -> None:
+    if kind is None:
+        raise _missing('resource_type', where)
+    if kind != leases.PHYSICAL_HOST:
+        raise errors.InvalidValue(
+            f'{where}: the resource_type {types.shown(kind)} is not served '
+            f'here. Ask for {leases.PHYSICAL_HOST}.')
+
+
+def _check_range(where: str, least: int | None, most: int | None) -> None:
+    if None not in (least, most) and least > most:  # type: ignore[operator]
+        raise errors.InvalidValue(
+            f'{where}: min is {least} and max is {most}; max must not be '
+            'less than min.')
+
+
+def _wish_change(index: int, read: Any,
+                 uuids: Mapping[int, str]) -> leases.WishChange:
+    where = f'reservations[{index}]'
+    ident = types.given(read.id)
+    if ident is None:
+        raise _missing('id', where)
+    least, most = types.given(read.min), types.given(read.max)
+    _check_range(where, least, most)
+    return leases.WishChange(
+        id=ident, least=least, most=most,
+        hypervisor_properties=types.given(read.hypervisor_properties),
+        resource_properties=types.given(read.resource_properties),
+        give_back=tuple(uuids[each] if isinstance(each, int) else each
+                        for each in types.given(read.give_back) or ()))
+
+
+def _resolved(hosts: Collection[int | str],
+              resolve: Resolve) -> Mapping[int, str]:
+    ids = {each for each in hosts if isinstance(each, int)}
+    found = resolve(ids) if ids else {}
+    for each in sorted(ids):
+        if each not in found:
+            raise errors.InvalidValue(
+                f'give_back: there is no host {each}. The lease names its '
+                'nodes; give the id or the UUID of one of them.')
+    return found
+
+
+def _missing(name: str, where: str = '') -> errors.InvalidValue:
+    # NOTE: Blazar's own words, which its clients know.
+    return errors.InvalidValue(
+        f'{where}{": " if where else ""}Missing parameter {name}.')

@@ -1,0 +1,196 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""What requests about leases may hold, as WSME types."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any
+from typing import Literal
+
+from wsme import types as wtypes
+
+from ironic_reservations.api import dates
+from ironic_reservations.api import types
+
+_MAX_NAME = 80
+_MAX_HOSTS = 1_000_000
+_MAX_ITEMS = 1000
+_BEFORE_END = ('', 'default', 'snapshot')
+_NUMBER = re.compile('[0-9]{1,9}')
+
+
+class Date(wtypes.UserType):
+    """A date in UTC, or "now"."""
+
+    name = 'date'
+
+    @staticmethod
+    def validate(value: Any) -> datetime.datetime | Literal['now']:
+        return dates.read(value)
+
+
+class Name(wtypes.UserType):
+    """The name of a lease."""
+
+    name = 'name'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if (not isinstance(value, str) or not value.isprintable()
+                or not 1 <= len(value) <= _MAX_NAME):
+            raise ValueError(f'a name of 1 to {_MAX_NAME} characters is '
+                             f'expected, not {types.shown(value)}')
+        return value
+
+
+class HostCount(wtypes.UserType):
+    """A number of hosts."""
+
+    name = 'number of hosts'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        # NOTE: bool is an int to Python, and no number to anybody.
+        if (not isinstance(value, int) or isinstance(value, bool)
+                or not 1 <= value <= _MAX_HOSTS):
+            raise ValueError('a whole number of hosts, at least 1 and not in '
+                             f'quotes, is expected, not {types.shown(value)}')
+        return value
+
+
+
+class BeforeEnd(wtypes.UserType):
+    """What Blazar would do before the end."""
+
+    name = 'before_end'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if value not in list(_BEFORE_END):
+            raise ValueError(f'{types.shown(value)} is not one of "", '
+                             'default, snapshot')
+        # NOTE: which is what Blazar makes of an empty one.
+        return value or 'default'
+
+
+
+
+class Objects(wtypes.UserType):
+    """A list of objects, each to be read by itself."""
+
+    name = 'objects'
+
+    @staticmethod
+    def validate(value: Any) -> list[dict[str, Any]]:
+        if not isinstance(value, list) or len(value) > _MAX_ITEMS:
+            raise ValueError(f'a list of at most {_MAX_ITEMS} objects is '
+                             f'expected, not {types.shown(value)}')
+        for item in value:
+            if not isinstance(item, dict):
+                raise ValueError('a list of objects is expected, not one '
+                                 f'with {types.shown(item)}')
+        return value
+
+
+class Hosts(wtypes.UserType):
+    """Hosts by their ids, or by the uuids of their nodes."""
+
+    name = 'hosts'
+
+    @staticmethod
+    def validate(value: Any) -> tuple[int | str, ...]:
+        if not isinstance(value, list) or len(value) > _MAX_ITEMS:
+            raise ValueError(f'a list of at most {_MAX_ITEMS} hosts is '
+                             f'expected, not {types.shown(value)}')
+        return tuple(dict.fromkeys(Hosts._one(item) for item in value))
+
+    @staticmethod
+    def _one(item: Any) -> int | str:
+        if isinstance(item, str) and _NUMBER.fullmatch(item):
+            return int(item)
+        try:
+            return types.Uuid.validate(item)
+        except ValueError as exc:
+            raise ValueError(f'{types.shown(item)} is neither the id of a '
+                             'host nor the UUID of a node') from exc
+
+
+class Window(wtypes.Base):
+    """From when until when, in both spellings."""
+
+    start_date = types.attribute(Date())
+    end_date = types.attribute(Date())
+    start = types.attribute(Date())
+    end = types.attribute(Date())
+
+
+class NewLease(Window):
+    """The body of ``POST /v1/leases``."""
+
+    before_end_date = types.attribute(Date())
+    name = types.attribute(Name())
+    reservations = types.attribute(Objects())
+    events = types.attribute(Objects())
+
+
+class NewReservation(wtypes.Base):
+    """One reservation of a new lease."""
+
+    resource_type = types.attribute(types.Text())
+    min = types.attribute(HostCount())
+    max = types.attribute(HostCount())
+    hypervisor_properties = types.attribute(types.Text())
+    resource_properties = types.attribute(types.Text())
+    before_end = types.attribute(BeforeEnd())
+
+
+class NewEvent(wtypes.Base):
+    """An event that a client of Blazar may add."""
+
+    event_type = types.attribute(types.Text())
+    event_date = types.attribute(Date())
+
+
+class LeaseUpdate(Window):
+    """The body of ``PUT /v1/leases/<id>``."""
+
+    before_end_date = types.attribute(Date())
+    name = types.attribute(Name())
+    reservations = types.attribute(Objects())
+    heal = types.attribute(types.Boolean())
+
+
+class ReservationUpdate(wtypes.Base):
+    """What changes for one reservation of a lease."""
+
+    id = types.attribute(types.Uuid())
+    min = types.attribute(HostCount())
+    max = types.attribute(HostCount())
+    hypervisor_properties = types.attribute(types.Text())
+    resource_properties = types.attribute(types.Text())
+    give_back = types.attribute(Hosts())
+
+
+class ChangeQuery(wtypes.Base):
+    """The query of a request that may only be tried."""
+
+    dry_run = types.attribute(types.Flag())
+
+
+class LeaseQuery(wtypes.Base):
+    """The query of ``GET /v1/leases``."""
+
+    limit = types.attribute(types.Limit())
+    marker = types.attribute(types.Uuid())
+    project = types.attribute(types.Name())

@@ -1,0 +1,192 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""/v1/leases: windows that are kept (seed 000, in the format of Blazar)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from typing import Any
+from urllib import parse
+
+import pecan
+
+from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.api import expose
+from ironic_reservations.api import lease_body
+from ironic_reservations.api import lease_shape
+from ironic_reservations.api import lease_types
+from ironic_reservations.api import root
+from ironic_reservations.api import types
+from ironic_reservations.api import url
+from ironic_reservations.api import versions
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine import lease_change
+from ironic_reservations.engine import lease_create
+from ironic_reservations.engine import lease_end
+from ironic_reservations.engine import lease_find
+from ironic_reservations.planner import leases
+
+_POLICY = 'reservation:lease:'
+_PATH = f'/v{versions.MAJOR}/leases'
+_KEY = 'HTTP_IDEMPOTENCY_KEY'
+_MAX_KEY = 255
+
+
+class Leases(root.Resource):
+    """All leases that the caller may see."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        self._engine = engine
+        self._enforcer = enforcer
+
+    @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
+    def post(self, call: expose.Call) -> pecan.Response:
+        """Make a lease, or tell whether and how it could be made."""
+        context = call.context
+        self._enforcer.authorize(context, _POLICY + 'create',
+                                 {'project_id': context.project_id})
+        ask = lease_body.new_lease(
+            call.document, self._engine.clock(), context.project_id,
+            context.user_id, _idempotency_key(call))
+        if types.given(call.query.dry_run):
+            return _answer(lease_create.create(self._engine, ask,
+                                               dry_run=True))
+        made = lease_create.create(self._engine, ask)
+        base = url.root(call.environ, self._engine.conf)
+        return _answer(made, 201, Location=f'{base}{_PATH}/{made.id}')
+
+    @expose.expose(query=lease_types.LeaseQuery)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """List leases, the oldest first; in pages where that is asked."""
+        asked = call.query
+        project = self._visible_project(call, types.given(asked.project))
+        limit = types.given(asked.limit)
+        if limit is not None:
+            limit = min(limit, self._engine.conf.api.max_limit)
+        page = [] if project == '' else lease_find.page(
+            self._engine, project, limit, types.given(asked.marker))
+        document: dict[str, Any] = {
+            'leases': [lease_shape.shape(each) for each in page]}
+        if limit is not None and limit == len(page):
+            document['next'] = self._next(call, limit, page[-1].id)
+        return expose.answer(document)
+
+    def _next(self, call: expose.Call, limit: int, last: str) -> str:
+        asked = {'limit': str(limit), 'marker': last}
+        project = types.given(call.query.project)
+        if project is not None:
+            asked['project'] = project
+        base = url.root(call.environ, self._engine.conf)
+        return f'{base}{_PATH}?{parse.urlencode(asked)}'
+
+    def _visible_project(self, call: expose.Call,
+                         asked: str | None) -> str | None:
+        """Give the project to list, ``None`` for all, '' for none.
+
+        :raises Forbidden: it is not the caller's to see.
+        """
+        context = call.context
+        own = {'project_id': context.project_id}
+        if self._enforcer.check(context, _POLICY + 'list_all', own):
+            return asked
+        self._enforcer.authorize(context, _POLICY + 'list', own)
+        if asked not in (None, context.project_id):
+            raise errors.Forbidden(
+                'Only an administrator may list the leases of another '
+                'project. Leave the project out to list your own.')
+        return context.project_id or ''
+
+
+class Lease(root.Resource):
+    """One lease."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        self._engine = engine
+        self._enforcer = enforcer
+
+    @expose.expose()
+    def get(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Show the lease."""
+        return _answer(self._find(call, ident))
+
+    @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
+    def put(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Change the lease, or tell whether and how it could be changed."""
+        found = self._find(call, ident, 'update')
+        change = lease_body.lease_change(
+            call.document, self._engine.clock(), self._nodes_of)
+        return _answer(lease_change.change(
+            self._engine, found.id, change,
+            dry_run=bool(types.given(call.query.dry_run))))
+
+    @expose.expose()
+    def delete(self, call: expose.Call, ident: str) -> pecan.Response:
+        """End the lease."""
+        lease_end.end(self._engine, self._find(call, ident, 'delete').id)
+        return expose.empty()
+
+    def _nodes_of(self, ids: Collection[int]) -> Mapping[int, str]:
+        return {host.id: host.node.uuid
+                for host in hosts.page(self._engine, ids=ids)}
+
+    def _find(self, call: expose.Call, ident: str,
+              action: str | None = None) -> leases.Lease:
+        """Read the lease for somebody who may see and change it.
+
+        NOTE: another project's is not there, rather than forbidden.
+
+        :param action: what is to be done to it, besides reading.
+        :raises LeaseNotFound: it is not there for the caller.
+        :raises Forbidden: the caller sees it, and may not do that.
+        """
+        try:
+            uuid = types.Uuid.validate(ident)
+        except ValueError as exc:
+            raise errors.LeaseNotFound(
+                f'There is no lease {ascii(ident)[:80]}: that is not a '
+                'UUID.') from exc
+        lease = lease_find.get(self._engine, uuid)
+        # NOTE: one that an administrator made belongs to no project, which
+        # must not be the same as a caller who has none.
+        target = {'project_id': lease.project_id or ''}
+        if not self._enforcer.check(call.context, _POLICY + 'get', target):
+            if lease.project_id != call.context.project_id:
+                raise lease_find.unknown(uuid)
+            action = 'get'
+        if action is not None:
+            self._enforcer.authorize(call.context, _POLICY + action, target)
+        return lease
+
+
+def _answer(lease: leases.Lease, status: int = 200,
+            **headers: str) -> pecan.Response:
+    return expose.answer({'lease': lease_shape.shape(lease)}, status,
+                         **headers)
+
+
+def _idempotency_key(call: expose.Call) -> str | None:
+    """Read a client's own name for its request.
+
+    :raises InvalidValue: it is too long, or not to be printed.
+    """
+    key: str | None = call.environ.get(_KEY)
+    if key is None:
+        return None
+    if not 1 <= len(key) <= _MAX_KEY or not (
+            key.isascii() and key.isprintable()):
+        raise errors.InvalidValue(
+            f'The header Idempotency-Key has to have 1 to {_MAX_KEY} '
+            'printable characters of ASCII, such as a new UUID.')
+    return key

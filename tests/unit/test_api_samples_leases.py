@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""The samples about leases are what the API takes and gives."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+from typing import Any
+
+import testtools
+
+from tests.api import world
+
+SAMPLES = pathlib.Path(__file__).parents[2] / 'api-ref/source/samples/leases'
+ROOT = 'https://baremetal.example.com'
+NODES = {'node-1': '96b3a7ff-df46-4211-94c3-a5570a0881aa',
+         'node-2': 'f985d47a-c858-48ac-b0ae-4f6f433f0c24'}
+#: What differs from one run to the next.
+_CHANGING = (
+    (r'20[0-4]\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{6})?', '(time)'),
+    (r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', '(uuid)'),
+)
+_MEMBER = {'X_ROLES': 'member,reader', 'X_PROJECT_ID': 'red',
+           'X_USER_ID': 'ada'}
+_OPERATOR = {'X_ROLES': 'admin,member,reader', 'X_PROJECT_ID': 'operators'}
+
+
+def sample(name: str) -> Any:
+    """Read a sample."""
+    return json.loads((SAMPLES / f'{name}.json').read_text())
+
+
+def settled(document: Any) -> Any:
+    """Put placeholders where values differ from one run to the next."""
+    text = json.dumps(document)
+    for pattern, placeholder in _CHANGING:
+        text = re.sub(pattern, placeholder, text)
+    return json.loads(text)
+
+
+class LeaseSamplesTest(testtools.TestCase):
+    """Each sample is sent to, or compared with, the real application."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.world = self.useFixture(world.World(api__public_endpoint=ROOT))
+        for name, uuid in NODES.items():
+            self.world.ironic.add(
+                uuid=uuid, name=name, resource_class='gold', properties=(
+                    ('cpu_arch', 'x86_64'), ('cpus', '64'),
+                    ('local_gb', '2000'), ('memory_mb', '262144')))
+        self.used: set[str] = set()
+
+    def send(self, method: str, path: str, request: str | None = None,
+             **caller: str) -> world.Answer:
+        """Send a sample, or nothing."""
+        if request is not None:
+            self.used.add(request)
+        return world.request(
+            self.world, method, path,
+            None if request is None else sample(request),
+            version='reservation 1.0', **caller)
+
+    def assert_is(self, name: str, answer: world.Answer,
+                  status: int = 200) -> Any:
+        """Compare an answer with a sample."""
+        self.used.add(name)
+        self.assertEqual(status, answer.status, answer.body)
+        self.assertEqual(settled(sample(name)), settled(answer.json), name)
+        return answer.json
+
+    def test_samples(self) -> None:
+        """In the order of a story, and none is left out."""
+        self.assert_is('host-response', self.send(
+            'POST', '/v1/os-hosts', 'host-create-request', **_OPERATOR), 201)
+        self.assert_is('hosts-response', self.send(
+            'POST', '/v1/os-hosts', 'hosts-create-request', **_OPERATOR),
+            201)
+        self.assert_is('host-update-response', self.send(
+            'PUT', '/v1/os-hosts/1', 'host-update-request', **_OPERATOR))
+        self.assert_is('property-response', self.send(
+            'PATCH', '/v1/os-hosts/properties/rack',
+            'property-update-request', **_OPERATOR))
+        self.assert_is('properties-response', self.send(
+            'GET', '/v1/os-hosts/properties?detail=True&all=True',
+            **_OPERATOR))
+        made = self.assert_is('lease-response', self.send(
+            'POST', '/v1/leases', 'lease-create-request', **_MEMBER), 201)
+        self.assert_is('leases-response', self.send(
+            'GET', '/v1/leases?limit=1', **_MEMBER))
+        self.assert_is('lease-refused-response', self.send(
+            'POST', '/v1/leases', 'lease-create-request', **_MEMBER), 409)
+        self.assert_is('lease-update-response', self.send(
+            'PUT', f'/v1/leases/{made["lease"]["id"]}',
+            'lease-update-request', **_MEMBER))
+        self.assert_is('allocations-response', self.send(
+            'GET', '/v1/os-hosts/allocations', **_OPERATOR))
+        self.assert_is('allocation-response', self.send(
+            'GET', '/v1/os-hosts/1/allocation', **_OPERATOR))
+        self.assert_is('availability-response', self.send(
+            'GET', '/v1/availability?start_date=2050-01-01%2000:00'
+            '&end_date=2050-01-05%2000:00&count=2&duration=86400',
+            **_MEMBER))
+        self.assertEqual({path.stem for path in SAMPLES.glob('*.json')},
+                         self.used)
