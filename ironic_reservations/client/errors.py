@@ -43,8 +43,13 @@ class Refused(exc.HttpError):
 
     @property
     def reasons(self) -> tuple[Mapping[str, Any], ...]:
-        """Why each node was not taken."""
+        """Why each node was not taken, or what is in the way of a lease."""
         return self.refusal.reasons
+
+    @property
+    def offers(self) -> tuple[Mapping[str, Any], ...]:
+        """What would be accepted instead of a lease that is refused."""
+        return self.refusal.offers
 
 
 class BadRequest(Refused, exc.BadRequest):
@@ -60,7 +65,7 @@ class Forbidden(Refused, exc.Forbidden):
 
 
 class NotFound(Refused, exc.NotFound):
-    """No such reservation is visible to the caller."""
+    """No such reservation, lease or host is visible to the caller."""
 
 
 class NotAcceptable(Refused, exc.NotAcceptable):
@@ -68,7 +73,7 @@ class NotAcceptable(Refused, exc.NotAcceptable):
 
 
 class Conflict(Refused, exc.Conflict):
-    """No node can be reserved, or an identifier is taken."""
+    """No node can be promised, or an identifier is taken."""
 
 
 class ServiceUnavailable(Refused, exc.ServiceUnavailable):

@@ -20,6 +20,8 @@ import dataclasses
 import json
 from typing import Any
 
+from ironic_reservations.client import lease_refusal
+
 NO_NODE_AVAILABLE = 'reservation.no_node_available'
 CONTENTION = 'reservation.contention'
 VERSION_NOT_ACCEPTABLE = 'request.version_not_acceptable'
@@ -33,7 +35,10 @@ class Refusal:
     :ivar sentence: for people.
     :ivar reasons: one object for each node (``node_uuid``, ``code``,
         ``detail`` and, where known, ``until``) or for each cause (``code``,
-        ``nodes``); empty from servers below version 1.4.
+        ``nodes``); empty from servers below version 1.4.  Of a lease,
+        what is in its way.
+    :ivar offers: of a lease, what would be accepted: ``kind``, ``detail``
+        and ``lease``, a request to post unchanged.
     """
 
     status: int
@@ -41,18 +46,23 @@ class Refusal:
     sentence: str
     reasons: tuple[Mapping[str, Any], ...] = ()
     request_id: str | None = None
+    offers: tuple[Mapping[str, Any], ...] = ()
 
     def __str__(self) -> str:
         """Give the whole story, the reasons one a line."""
         head = f'{self._claim()} [{self.code}] (HTTP {self.status})'
         if self.request_id:
             head += f' (Request-ID: {self.request_id})'
-        return '\n'.join([head, *(f'  {_line(r)}' for r in self.reasons)])
+        lines = [line for reason in self.reasons for line in _lines(reason)]
+        lines += [lease_refusal.offered(offer) for offer in self.offers]
+        return '\n'.join([head, *(f'  {line}' for line in lines)])
 
     def _claim(self) -> str:
         """Give the sentence without the reasons that follow as lines."""
         # NOTE: the service puts them into the sentence as well, for clients
         # that read nothing else.
+        if lease_refusal.tells(self.reasons):
+            return lease_refusal.claim(self.sentence, self.offers)
         claim, colon, told = self.sentence.partition(': ')
         if colon and self.reasons:
             first = self.reasons[0]
@@ -68,15 +78,29 @@ def read(content: bytes | str) -> Refusal | None:
     :param content: the body of an answer with a status of 400 or above.
     """
     try:
-        entry = json.loads(content)['errors'][0]
+        body = json.loads(content)
+        entry = body['errors'][0]
+        # NOTE: about leases, the details are where no client of Blazar
+        # looks.
+        details = {**(body.get('details') or {}), **entry}
         return Refusal(
             status=int(entry['status']), code=str(entry['code']),
             sentence=str(entry['detail']),
-            reasons=tuple(r for r in entry.get('reasons') or ()
-                          if isinstance(r, dict)),
-            request_id=entry.get('request_id'))
+            reasons=_objects(details.get('reasons')),
+            request_id=entry.get('request_id'),
+            offers=_objects(details.get('offers')))
     except (ValueError, LookupError, TypeError):
         return None
+
+
+def _objects(found: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple(each for each in found or () if isinstance(each, dict))
+
+
+def _lines(reason: Mapping[str, Any]) -> list[str]:
+    if lease_refusal.tells((reason,)):
+        return lease_refusal.lines(reason)
+    return [_line(reason)]
 
 
 def _line(reason: Mapping[str, Any]) -> str:

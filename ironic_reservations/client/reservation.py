@@ -228,6 +228,7 @@ class ReservationManager(base.CreateManager):
         configdrive: Any = None,
         deploysteps: builtins.list[dict[str, Any]] | None = None,
         wait: float | None = None,
+        node: str | None = None,
     ) -> Reservation:
         """Deploy the reserved node, with the reservation as the proof.
 
@@ -236,12 +237,17 @@ class ReservationManager(base.CreateManager):
         :param deploysteps: as for ``node.set_provision_state``.
         :param wait: seconds to wait for the node to be active; 0 waits for
             ever, ``None`` not at all.
-        :returns: the reservation.
+        :param node: the UUID of the node, where the reservation is one of a
+            lease, which may have several.
+        :returns: the reservation; of a lease, its ``uuid`` and
+            ``node_uuid`` only.
         :raises Forbidden: the proof is not accepted.
         :raises ironicclient.exc.StateTransitionFailed: the deployment
             failed while it was waited for.
         """
-        reservation = self.get(reservation_id)
+        reservation = (self.get(reservation_id) if node is None else
+                       Reservation(self, {'uuid': reservation_id,
+                                          'node_uuid': node}, loaded=True))
         with_proof(self._ironic, reservation.uuid).set_provision_state(
             reservation.node_uuid, 'active', configdrive=configdrive,
             deploysteps=deploysteps)

@@ -26,6 +26,7 @@ from keystoneauth1 import session as ksa_session
 import requests
 
 from ironic_reservations.client import errors
+from ironic_reservations.client import lease_payload
 from ironic_reservations.client import refusal
 from ironic_reservations.client import versions
 
@@ -153,6 +154,22 @@ class ReservationSession(TwinSession):
                 'that its operator has switched on the middleware '
                 '"reservations" in the section [api] of ironic.conf.'
             ) from error
+
+
+class LeaseSession(ReservationSession):
+    """A session that speaks the version of leases and hosts besides.
+
+    :param original: the session of an Ironic client.
+    :param endpoint: where they are served, if not by Ironic's API itself;
+        without ``/v1``.
+    """
+
+    def __init__(self, original: http.SessionClient,
+                 endpoint: str | None = None) -> None:
+        beside = [value for name, value in original.additional_headers.items()
+                  if name.lower() == versions.HEADER.lower()]
+        super().__init__(TwinSession(original, {versions.HEADER: ', '.join(
+            [*beside, lease_payload.VERSION])}), endpoint=endpoint)
 
 
 def _final(error: Exception) -> bool:

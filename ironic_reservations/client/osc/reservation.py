@@ -30,9 +30,9 @@ from ironicclient.common import utils
 from ironicclient.osc.v1 import baremetal_node
 from osc_lib import utils as osc_utils
 from osc_lib.command import command
-from oslo_utils import uuidutils
 
 from ironic_reservations.client import reservation
+from ironic_reservations.client.osc import naming
 
 FIELDS = ('uuid', 'node_uuid', 'instance_uuid', 'state', 'expires_at')
 DETAILED_FIELDS = (*FIELDS, 'created_at', 'updated_at', 'project_id',
@@ -103,7 +103,7 @@ class CreateReservation(command.ShowOne):
         _check_timeout(parsed_args.wait_timeout)
         made = reservation.ReservationManager(client).create(
             instance_uuid=parsed_args.instance or str(uuid.uuid4()),
-            node_uuid=[_node_uuid(client, node)
+            node_uuid=[naming.node_uuid(client, node)
                        for node in parsed_args.nodes] or None,
             uuid=parsed_args.uuid, ttl=parsed_args.ttl,
             expires_at=parsed_args.expires_at,
@@ -175,7 +175,7 @@ class ListReservations(command.Lister):
         fetched = (list(dict.fromkeys([*columns, *(k for k, _, _ in sorting)]))
                    if parsed_args.fields else None)
         found = reservation.ReservationManager(client).list(
-            node=(_node_uuid(client, parsed_args.node)
+            node=(naming.node_uuid(client, parsed_args.node)
                   if parsed_args.node else None),
             instance=parsed_args.instance, project=parsed_args.project,
             limit=parsed_args.limit, marker=parsed_args.marker,
@@ -275,6 +275,11 @@ class DeployReservation(command.ShowOne):
         parser = super().get_parser(prog_name)
         _add_reservation(parser)
         parser.add_argument(
+            '--node',
+            metavar='<node>',
+            help='Name or UUID of the node, where the reservation is one of '
+                 'a lease, which may have several nodes.')
+        parser.add_argument(
             '--config-drive',
             metavar='<config-drive>',
             default=None,
@@ -316,7 +321,9 @@ class DeployReservation(command.ShowOne):
         held = reservation.ReservationManager(client).deploy(
             parsed_args.reservation,
             configdrive=_config_drive(parsed_args.config_drive),
-            deploysteps=deploy_steps, wait=parsed_args.wait_timeout)
+            deploysteps=deploy_steps, wait=parsed_args.wait_timeout,
+            node=(naming.node_uuid(client, parsed_args.node)
+                  if parsed_args.node else None))
         node = client.node.get(held.node_uuid, fields=[
             'uuid', 'name', 'provision_state', 'target_provision_state',
             'instance_uuid'])
@@ -369,12 +376,6 @@ def _shown(item: reservation.Reservation,
     told = item.to_dict()
     names = [name for name in fields or DETAILED_FIELDS if name in told]
     return names, [told[name] for name in names]
-
-
-def _node_uuid(client: Any, ident: str) -> str:
-    if uuidutils.is_uuid_like(ident):
-        return ident
-    return str(client.node.get(ident, fields=['uuid']).uuid)
 
 
 def _check_timeout(timeout: int | None) -> None:

@@ -22,31 +22,23 @@ Each function takes a connection and uses its bare metal service::
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Mapping
-import copy
 import datetime
 from typing import Any
-from typing import TypeVar
 import uuid
 
 from openstack import connection
 from openstack import exceptions
-from openstack.baremetal.v1 import _proxy
 from openstack.baremetal.v1 import node as _node
 
 from ironic_reservations.client import payload
-from ironic_reservations.client import refusal
-from ironic_reservations.client import versions
 from ironic_reservations.client import waiting
 from ironic_reservations.client.sdk import errors
+from ironic_reservations.client.sdk import speaking
 from ironic_reservations.client.sdk.reservation import Reservation
 
 __all__ = ['Reservation', 'deploy', 'get', 'release', 'renew',
            'reservations', 'reserve']
-
-_T = TypeVar('_T')
 
 
 def reserve(
@@ -78,11 +70,13 @@ def reserve(
     """
     body = payload.creation(
         instance_uuid=instance_id or str(uuid.uuid4()), uuid=reservation_id,
-        node_uuid=None if nodes is None else map(_id, nodes), ttl=ttl,
-        expires_at=expires_at, resource_class=resource_class, traits=traits)
+        node_uuid=None if nodes is None else map(speaking.ident, nodes),
+        ttl=ttl, expires_at=expires_at, resource_class=resource_class,
+        traits=traits)
 
     def attempt() -> Reservation:
-        return _ask(conn, lambda proxy: Reservation.reserve(proxy, body))
+        return speaking.ask(
+            conn, lambda proxy: Reservation.reserve(proxy, body))
 
     return attempt() if wait is None else waiting.until_free(attempt, wait)
 
@@ -96,7 +90,8 @@ def reservations(conn: connection.Connection,
         (of one page), ``marker``, ``sort_key``, ``sort_dir`` and ``fields``
         are those of the API.
     """
-    return _ask(conn, lambda proxy: list(Reservation.list(proxy, **query)))
+    return speaking.ask(
+        conn, lambda proxy: list(Reservation.list(proxy, **query)))
 
 
 def get(conn: connection.Connection,
@@ -107,8 +102,8 @@ def get(conn: connection.Connection,
     :param reservation: its UUID, or a reservation to look at again.
     :raises NotFound: no live reservation of that UUID is visible.
     """
-    wanted = Reservation.new(id=_id(reservation))
-    return _ask(conn, lambda proxy: wanted.fetch(proxy))
+    wanted = Reservation.new(id=speaking.ident(reservation))
+    return speaking.ask(conn, lambda proxy: wanted.fetch(proxy))
 
 
 def renew(conn: connection.Connection, reservation: str | Reservation,
@@ -124,8 +119,8 @@ def renew(conn: connection.Connection, reservation: str | Reservation,
     :raises NotFound: it has expired, or there is none.
     """
     patch = payload.renewal(ttl, expires_at)
-    wanted = Reservation.new(id=_id(reservation))
-    return _ask(conn, lambda proxy: wanted.renew(proxy, patch))
+    wanted = Reservation.new(id=speaking.ident(reservation))
+    return speaking.ask(conn, lambda proxy: wanted.renew(proxy, patch))
 
 
 def release(conn: connection.Connection,
@@ -136,14 +131,15 @@ def release(conn: connection.Connection,
     :param reservation: its reservation, or the UUID of that.
     :raises NotFound: it has expired, or there is none.
     """
-    wanted = Reservation.new(id=_id(reservation))
-    _ask(conn, lambda proxy: wanted.delete(proxy))
+    wanted = Reservation.new(id=speaking.ident(reservation))
+    speaking.ask(conn, lambda proxy: wanted.delete(proxy))
 
 
 def deploy(conn: connection.Connection, reservation: str | Reservation,
            config_drive: str | bytes | dict[str, Any] | None = None,
            deploy_steps: list[dict[str, Any]] | None = None,
-           wait: bool = False, timeout: float | None = None) -> _node.Node:
+           wait: bool = False, timeout: float | None = None,
+           node: str | _node.Node | None = None) -> _node.Node:
     """Deploy the reserved node, with the reservation as the proof.
 
     :param conn: a connection.
@@ -152,62 +148,20 @@ def deploy(conn: connection.Connection, reservation: str | Reservation,
     :param deploy_steps: as for ``set_node_provision_state``.
     :param wait: whether to wait for the node to be active.
     :param timeout: the longest time to wait, in seconds.
+    :param node: the node, where the reservation is one of a lease, which
+        may have several.
     :returns: the node.
     :raises Forbidden: the proof is not accepted.
     """
-    if not isinstance(reservation, Reservation) or not reservation.node_id:
+    if node is not None:
+        reservation = Reservation.new(id=speaking.ident(reservation),
+                                      node_id=speaking.ident(node))
+    elif not isinstance(reservation, Reservation) or not reservation.node_id:
         reservation = get(conn, reservation)
-    proven = _twin(conn, {payload.PROOF_HEADER: reservation.id})
+    proven = speaking.twin(conn, {payload.PROOF_HEADER: reservation.id})
     try:
         return proven.set_node_provision_state(
             reservation.node_id, 'active', config_drive=config_drive,
             deploy_steps=deploy_steps, wait=wait, timeout=timeout)
     except exceptions.HttpException as error:
         raise errors.told(error) from None
-
-
-def _ask(conn: connection.Connection,
-         action: Callable[[_proxy.Proxy], _T]) -> _T:
-    """Act at the newest version of the API that both sides know."""
-    try:
-        return action(_speaking(conn, versions.LATEST))
-    except exceptions.HttpException as error:
-        told = errors.told(error)
-        served = None
-        if (isinstance(told, errors.Refused) and told.response is not None
-                and told.code == refusal.VERSION_NOT_ACCEPTABLE):
-            served = versions.lower(told.response.headers, versions.LATEST)
-        if served is None:
-            raise told from None
-    try:
-        return action(_speaking(conn, served))
-    except exceptions.HttpException as error:
-        raise errors.told(error) from None
-
-
-def _speaking(conn: connection.Connection, version: str) -> _proxy.Proxy:
-    beside = {name.lower(): value for name, value
-              in conn.baremetal.additional_headers.items()}
-    proxy = _twin(conn, {versions.HEADER: versions.header(
-        version, beside.get(versions.HEADER.lower()))})
-    # NOTE: a refusal of ours does not go away by asking again.
-    proxy.status_code_retries = 0
-    return proxy
-
-
-def _twin(conn: connection.Connection,
-          headers: Mapping[str, str]) -> _proxy.Proxy:
-    """Give a proxy like the connection's own, with additional headers."""
-    # NOTE: on the connection's own proxy a proof would go out with each
-    # request from then on, those of other threads included.
-    proxy = copy.copy(conn.baremetal)
-    ours = {name.lower() for name in headers}
-    proxy.additional_headers = {
-        **{name: value for name, value
-           in conn.baremetal.additional_headers.items()
-           if name.lower() not in ours}, **headers}
-    return proxy
-
-
-def _id(thing: Any) -> str:
-    return thing if isinstance(thing, str) else str(thing.id)

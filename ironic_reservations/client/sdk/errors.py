@@ -39,8 +39,13 @@ class Refused(exceptions.HttpException):
 
     @property
     def reasons(self) -> tuple[Mapping[str, Any], ...]:
-        """Why each node was not taken."""
+        """Why each node was not taken, or what is in the way of a lease."""
         return self.refusal.reasons
+
+    @property
+    def offers(self) -> tuple[Mapping[str, Any], ...]:
+        """What would be accepted instead of a lease that is refused."""
+        return self.refusal.offers
 
     def __str__(self) -> str:
         return str(self.refusal)
@@ -55,11 +60,11 @@ class Forbidden(Refused, exceptions.ForbiddenException):
 
 
 class NotFound(Refused, exceptions.NotFoundException):
-    """No such reservation is visible to the caller."""
+    """No such reservation, lease or host is visible to the caller."""
 
 
 class Conflict(Refused, exceptions.ConflictException):
-    """No node can be reserved, or an identifier is taken."""
+    """No node can be promised, or an identifier is taken."""
 
 
 _BY_STATUS: dict[int, type[Refused]] = {

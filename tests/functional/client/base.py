@@ -88,11 +88,11 @@ class ClientTestCase(testtools.TestCase):
             resource_class=resource_class)
 
     def command(self, *args: str | os.PathLike[str], status: int = 0,
-                ) -> subprocess.CompletedProcess[str]:
+                timeout: float = TIMEOUT) -> subprocess.CompletedProcess[str]:
         """Run a command; it must end with the status."""
         done = subprocess.run(
             args, env=self.environment, capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=TIMEOUT)
+            stdin=subprocess.DEVNULL, timeout=timeout)
         self.assertEqual(
             status, done.returncode,
             f'{args}\n{done.stdout}\n{done.stderr}\n'

@@ -39,7 +39,7 @@ class VersionsTest(testtools.TestCase):
         """Beside other services, and without them."""
         for beside in (None, '', 'baremetal 1.80', 'baremetal 1.80,compute 2',
                        'Baremetal-Reservation 1.0'):
-            self.assertEqual(2, api_versions.requested(
+            self.assertEqual(2, api_versions.OWN.requested(
                 versions.header('1.2', beside)))
 
     def test_lower(self):

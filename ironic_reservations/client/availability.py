@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is free, through python-ironicclient."""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import cast
+
+from ironicclient.common import base
+from ironicclient.v1 import client as ironic_client
+
+from ironic_reservations.client import lease_payload
+from ironic_reservations.client import session
+
+
+class Availability(base.Resource):
+    """How many hosts are free, when.
+
+    Its attributes are those of the API: ``start_date``, ``end_date``,
+    ``classes``, each with its ``spans``, and ``earliest``.
+    """
+
+    def __init__(self, manager: Any, info: dict[str, Any],
+                 loaded: bool = False) -> None:
+        super().__init__(manager, info.get('availability', info), loaded)
+
+    def __repr__(self) -> str:
+        return f'<Availability {self._info}>'
+
+
+class AvailabilityManager(base.Manager[Availability]):
+    """Asks what is free.
+
+    :param client: an Ironic client; its session is used.
+    :param endpoint: where it is served, if not at the endpoint of the Ironic
+        client.
+    """
+
+    resource_class: type[Availability] = Availability
+    _resource_name: str = 'availability'
+
+    def __init__(self, client: ironic_client.Client,
+                 endpoint: str | None = None) -> None:
+        super().__init__(session.LeaseSession(client.http_client, endpoint))
+
+    def look(self, **asked: Any) -> Availability:
+        """Count the free hosts, and find the earliest start.
+
+        :param asked: as for ``lease_payload.look``: ``start``, ``end``,
+            ``resource_class``, ``traits`` and ``conditions`` select;
+            ``hosts`` and ``duration``, in seconds, ask for the earliest
+            start.
+        :raises ValueError: a condition cannot be read, or one of ``hosts``
+            and ``duration`` comes without the other.
+        :raises BadRequest: the server cannot make sense of it.
+        """
+        _response, found = self.api.json_request(
+            'GET', self._path(), params=lease_payload.look(**asked))
+        return Availability(self, cast(dict[str, Any], found), loaded=True)

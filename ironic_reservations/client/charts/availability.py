@@ -1,0 +1,153 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How many hosts are free over time, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from rich import console
+from rich import text
+
+from ironic_reservations.client import times
+from ironic_reservations.client.charts import timescale
+
+#: A cell of a bar, from nothing to full, in eighths.
+_CELLS = ' ▁▂▃▄▅▆▇█'
+_ASCII_CELLS = '    ....#'
+_FULL = len(_CELLS) - 1
+#: How high the bars of a class are; lower, where there are many classes.
+_HEIGHT = 4
+_MANY = 6
+_NARROWEST = 20
+
+
+class AvailabilityChart:
+    """The free hosts of each class, a bar for each column of time.
+
+    A bar is as high as the number of hosts that are free over all of the
+    time of its column, so that what it shows can be had.
+
+    :param found: as the API gives it.
+    :param asked: what the earliest start was asked for, in words.
+    """
+
+    def __init__(self, found: Mapping[str, Any],
+                 asked: str | None = None) -> None:
+        self._found = found
+        self._asked = asked
+
+    def __rich_console__(self, _console: console.Console,
+                         options: console.ConsoleOptions
+                         ) -> Iterator[text.Text]:
+        found = self._found
+        start, end = (times.told(found['start_date']),
+                      times.told(found['end_date']))
+        classes = found['classes']
+        yield text.Text(f'Free hosts from {times.shown(start)} until '
+                        f'{times.shown(end)}')
+        if not classes:
+            yield text.Text('There are none: no host is of that kind.')
+        indent = 2 + max((len(str(each['hosts'])) for each in classes),
+                         default=0)
+        scale = timescale.Timescale(start, end, max(
+            options.max_width - indent - 1, _NARROWEST))
+        cells = _ASCII_CELLS if options.ascii_only else _CELLS
+        for each in classes:
+            yield text.Text()
+            yield _title(each)
+            yield from _bars(each, scale, indent, cells,
+                             _HEIGHT if len(classes) < _MANY else 1)
+        if classes:
+            yield scale.labels(indent)
+        if self._asked is not None:
+            yield text.Text()
+            yield self._earliest()
+
+    def _earliest(self) -> text.Text:
+        if self._found['earliest'] is None:
+            return text.Text(f'{self._asked}: not within a year', 'red')
+        return text.Text.assemble(f'{self._asked}: ', (
+            times.shown(times.told(self._found['earliest'])), 'bold green'))
+
+
+def _title(found: Mapping[str, Any]) -> text.Text:
+    spans = found['spans']
+    title = text.Text.assemble(
+        (found['resource_class'] or '(no resource class)', 'bold'),
+        f'  {found["hosts"]} host(s)')
+    if spans:
+        lowest = min(spans, key=lambda span: span['free'])
+        title.append(f', at least {lowest["free"]} free')
+        if lowest['free'] < max(span['free'] for span in spans):
+            title.append(f' (from {times.shown(_start(lowest))} until '
+                         f'{times.shown(times.told(lowest["end_date"]))})')
+    return title
+
+
+def _bars(found: Mapping[str, Any], scale: timescale.Timescale, indent: int,
+          cells: str, height: int) -> Iterator[text.Text]:
+    hosts = found['hosts']
+    free = lowest(found['spans'], scale)
+    levels = [_level(each, hosts, height) for each in free]
+    for row in reversed(range(height)):
+        label = str(hosts) if row == height - 1 else (
+            '0' if row == 0 else '')
+        line = text.Text(f'{label:>{indent - 2}} ' + (
+            '|' if cells is _ASCII_CELLS else '│'), 'dim')
+        for level, number in zip(levels, free, strict=True):
+            filled = min(max(level - row * _FULL, 0), _FULL)
+            line.append(cells[filled], _colour(number, hosts))
+        line.rstrip()
+        yield line
+
+
+def lowest(spans: Sequence[Mapping[str, Any]],
+           scale: timescale.Timescale) -> list[int]:
+    """Give how many are free over all of the time of each column.
+
+    :param spans: one after the other, without gaps.
+    """
+    told: list[int | None] = [None] * scale.columns
+    for span in spans:
+        begin, end = _start(span), times.told(span['end_date'])
+        last = scale.column(end)
+        if scale.edge(last) >= end and last:
+            # NOTE: a span that ends where a column begins is not in it.
+            last -= 1
+        for column in range(scale.column(begin), last + 1):
+            before = told[column]
+            told[column] = (span['free'] if before is None
+                            else min(before, span['free']))
+    return [each or 0 for each in told]
+
+
+def _start(span: Mapping[str, Any]) -> Any:
+    return times.told(span['start_date'])
+
+
+def _level(free: int, hosts: int, height: int) -> int:
+    """Give the height of a bar in eighths; only none is 0, only all full."""
+    full = height * _FULL
+    if not 0 < free < hosts:
+        return full if free else 0
+    return min(max(round(full * free / hosts), 1), full - 1)
+
+
+def _colour(free: int, hosts: int) -> str:
+    if free * 4 <= hosts:
+        return 'red'
+    return 'yellow' if free * 2 <= hosts else 'green'

@@ -1,0 +1,156 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The plan of a lease, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import datetime
+from typing import Any
+
+from rich import box
+from rich import console
+from rich import table
+from rich import text
+
+from ironic_reservations.client import times
+from ironic_reservations.client.charts import timescale
+
+_STYLES = {
+    'PENDING': 'yellow', 'STARTING': 'yellow', 'ACTIVE': 'bold green',
+    'TERMINATING': 'yellow', 'ERROR': 'bold red', 'pending': 'yellow',
+    'active': 'bold green', 'error': 'bold red', 'planned': 'yellow',
+    'bound': 'bold green', 'DONE': 'green', 'IN_PROGRESS': 'yellow',
+}
+_EVENTS = {'start_lease': 'start', 'before_end_lease': 'end is near',
+           'end_lease': 'end'}
+_NARROWEST = 20
+
+
+class LeasePlan:
+    """When a lease is, which nodes it has, and what it waits for.
+
+    :param plan: the lease, as ``plan`` in the room of the commands gives it.
+    :param now: the time.
+    """
+
+    def __init__(self, plan: Mapping[str, Any],
+                 now: datetime.datetime) -> None:
+        self._plan = plan
+        self._now = now
+
+    def __rich_console__(self, _console: console.Console,
+                         options: console.ConsoleOptions
+                         ) -> Iterator[console.RenderableType]:
+        plan = self._plan
+        start, end = (times.told(plan['start_date']),
+                      times.told(plan['end_date']))
+        yield text.Text.assemble((plan['name'], 'bold'), '  ',
+                            _styled(plan['status']), f'  {plan["id"]}')
+        yield text.Text(f'{times.shown(start)} until {times.shown(end)} '
+                        f'({times.shown_duration(end - start)}); '
+                        + self._now_is(start, end))
+        for told in (
+                plan['waiting'] and f'Waits for: {plan["waiting"]}',
+                plan['degraded'] and 'Degraded: it has not all that it was '
+                'promised. "reservation lease set --heal" has it planned '
+                'anew.'):
+            if told:
+                yield text.Text(told, 'bold red')
+        yield text.Text()
+        yield from self._line(start, end, options)
+        yield text.Text()
+        yield self._events(options)
+        for reservation in plan['reservations']:
+            yield text.Text()
+            yield from _reservation(reservation, options)
+
+    def _now_is(self, start: datetime.datetime,
+                end: datetime.datetime) -> str:
+        if self._now < start:
+            return f'starts in {times.shown_duration(start - self._now)}'
+        if self._now < end:
+            return f'ends in {times.shown_duration(end - self._now)}'
+        return f'ended {times.shown_duration(self._now - end)} ago'
+
+    def _line(self, start: datetime.datetime, end: datetime.datetime,
+              options: console.ConsoleOptions) -> Iterator[text.Text]:
+        """Draw the window, from now on if it is still ahead."""
+        begin = min(start, self._now)
+        scale = timescale.Timescale(
+            begin, max(end, self._now), max(options.max_width - 3,
+                                            _NARROWEST))
+        free, held, past, here = '.=#|' if options.ascii_only else '·▒█┃'
+        first, last = scale.column(start), scale.column(end)
+        now = scale.column(self._now)
+        line = text.Text('  ')
+        for column in range(scale.columns):
+            if column == now:
+                line.append(here, 'bold')
+            elif first <= column <= last:
+                line.append(*((past, 'green') if column < now
+                              else (held, 'yellow')))
+            else:
+                line.append(free, 'dim')
+        yield line
+        yield scale.labels(2)
+
+    def _events(self, options: console.ConsoleOptions) -> table.Table:
+        events = _table(options, 'Event', 'Time', 'Status')
+        order = list(_EVENTS)
+        for event in sorted(self._plan['events'], key=lambda each: (
+                each['time'], order.index(each['event_type'])
+                if each['event_type'] in order else len(order))):
+            events.add_row(
+                _EVENTS.get(event['event_type'], event['event_type']),
+                times.shown(times.told(event['time'])),
+                _styled(event['status']))
+        return events
+
+
+def _reservation(reservation: Mapping[str, Any],
+                 options: console.ConsoleOptions
+                 ) -> Iterator[console.RenderableType]:
+    least, most = reservation['min'], reservation['max']
+    yield text.Text.assemble(
+        'Reservation ', (reservation['id'], 'bold'), '  ',
+        _styled(reservation['status']))
+    wanted = f'{least}' if least == most else f'{least} to {most}'
+    asked = ' '.join(filter(None, (reservation['hypervisor_properties'],
+                                   reservation['resource_properties'])))
+    yield text.Text(f'{wanted} host(s)' + (f' with {asked}' if asked else ''))
+    for key, told in (
+            ('missing_resources', 'It has fewer than it was promised.'),
+            ('resources_changed', 'A node that broke was replaced.')):
+        if reservation[key]:
+            yield text.Text(told, 'bold red')
+    nodes = _table(options, 'Node', 'UUID', 'Promise', 'Provision state')
+    for node in reservation['nodes']:
+        nodes.add_row(node['name'] or '-', node['uuid'],
+                      _styled(node['state']), node['provision_state'] or '-')
+    yield nodes
+
+
+def _table(options: console.ConsoleOptions, *columns: str) -> table.Table:
+    made = table.Table(
+        box=box.ASCII if options.ascii_only else box.SIMPLE_HEAD,
+        show_edge=False, pad_edge=False)
+    for column in columns:
+        # NOTE: what is cut off cannot be copied.
+        made.add_column(column, overflow='fold')
+    return made
+
+
+def _styled(word: str) -> text.Text:
+    return text.Text(word, _STYLES.get(word, ''))

@@ -1,0 +1,110 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Hosts, the nodes that are open to leases, through python-ironicclient."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+from typing import cast
+from urllib import parse
+
+from ironicclient.common import base
+from ironicclient.v1 import client as ironic_client
+
+from ironic_reservations.client import session
+
+
+class Host(base.Resource):
+    """A node that an operator has opened to leases.
+
+    Its attributes are those of the API: ``id``, ``node_uuid``,
+    ``hypervisor_hostname``, ``resource_class``, ``reservable`` and so on,
+    and the capabilities that the operator has given it.
+    """
+
+    def __init__(self, manager: Any, info: dict[str, Any],
+                 loaded: bool = False) -> None:
+        # NOTE: one host comes in an envelope, those of a list do not.
+        super().__init__(manager, info.get('host', info), loaded)
+
+    def __repr__(self) -> str:
+        return f'<Host {self._info}>'
+
+
+class HostManager(base.Manager[Host]):
+    """What can be done with hosts.
+
+    :param client: an Ironic client; its session is used.
+    :param endpoint: where hosts are served, if not at the endpoint of the
+        Ironic client.
+    """
+
+    resource_class: type[Host] = Host
+    _resource_name: str = 'os-hosts'
+
+    def __init__(self, client: ironic_client.Client,
+                 endpoint: str | None = None) -> None:
+        super().__init__(session.LeaseSession(client.http_client, endpoint))
+
+    def create(self, name: str,
+               capabilities: Mapping[str, str] | None = None) -> Host:
+        """Open a node to leases.
+
+        :param name: of the node, or its UUID.
+        :param capabilities: what to say of it, for leases to ask for.
+        :raises NotFound: Ironic has no such node.
+        :raises Conflict: it is a host already.
+        """
+        _response, made = self.api.json_request(
+            'POST', self._path(), body={**(capabilities or {}),
+                                        'name': name})
+        return Host(self, cast(dict[str, Any], made), loaded=True)
+
+    def list(self) -> builtins.list[Host]:
+        """List all hosts."""
+        return self._list_pagination(self._path(), 'hosts')
+
+    def get(self, ident: str) -> Host:
+        """Get one host.
+
+        :param ident: its id, or the name or the UUID of its node.
+        :raises NotFound: there is none.
+        """
+        return cast(Host, self._get(parse.quote(ident, safe='')))
+
+    def change(self, ident: str, reservable: bool | None = None,
+               capabilities: Mapping[str, str | None] | None = None) -> Host:
+        """Say something else of a host, or close it to leases.
+
+        :param ident: its id, or the name or the UUID of its node.
+        :param reservable: whether leases may get it.
+        :param capabilities: what to say of it; ``None`` takes one back.
+        :raises NotFound: there is none.
+        """
+        body: dict[str, Any] = dict(capabilities or {})
+        if reservable is not None:
+            body['reservable'] = reservable
+        _response, changed = self.api.json_request(
+            'PUT', self._path(parse.quote(ident, safe='')), body=body)
+        return Host(self, cast(dict[str, Any], changed), loaded=True)
+
+    def delete(self, ident: str) -> None:
+        """Take a host back from leases.
+
+        :param ident: its id, or the name or the UUID of its node.
+        :raises NotFound: there is none.
+        :raises Conflict: leases have been promised it.
+        """
+        self._delete(parse.quote(ident, safe=''))

@@ -1,0 +1,211 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases through python-ironicclient."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from collections.abc import Mapping
+import time
+from typing import Any
+from typing import cast
+from urllib import parse
+import uuid as uuid_module
+
+from ironicclient import exc
+from ironicclient.common import base
+from ironicclient.v1 import client as ironic_client
+from oslo_utils import uuidutils
+
+from ironic_reservations.client import lease_payload
+from ironic_reservations.client import session
+from ironic_reservations.client import times
+
+_POLL = 1.0
+
+
+class Lease(base.Resource):
+    """A named window, and the hosts that are promised in it.
+
+    Its attributes are those of the API: ``id``, ``name``, ``start_date``,
+    ``end_date``, ``status``, ``reservations``, ``events`` and so on.
+    """
+
+    def __init__(self, manager: Any, info: dict[str, Any],
+                 loaded: bool = False) -> None:
+        # NOTE: one lease comes in an envelope, those of a list do not.
+        super().__init__(manager, info.get('lease', info), loaded)
+
+    def __repr__(self) -> str:
+        return f'<Lease {self._info}>'
+
+    @property
+    def node_uuids(self) -> list[str]:
+        """The nodes that are promised, by their UUIDs."""
+        return [node['uuid'] for reservation in self.reservations
+                for node in reservation['nodes']]
+
+
+class LeaseManager(base.Manager[Lease]):
+    """What can be done with leases.
+
+    :param client: an Ironic client, as ``ironicclient.client.get_client``
+        gives it.  Its session, credentials and settings are used.
+    :param endpoint: where leases are served, if not at the endpoint of the
+        Ironic client.
+    """
+
+    resource_class: type[Lease] = Lease
+    _resource_name: str = 'leases'
+
+    def __init__(self, client: ironic_client.Client,
+                 endpoint: str | None = None) -> None:
+        super().__init__(session.LeaseSession(client.http_client, endpoint))
+
+    def create(self, name: str, end: times.Instant | str,
+               reservations: Iterable[Mapping[str, Any]],
+               start: times.Instant | str = times.NOW,
+               before_end: times.Instant | str | None = None,
+               dry_run: bool = False, key: str | None = None) -> Lease:
+        """Ask for a lease.
+
+        :param name: what people call it.
+        :param end: when it ends; in UTC where it names no zone.
+        :param reservations: what it holds, all or nothing; each as
+            ``lease_payload.hosts`` gives it.
+        :param start: when it starts.
+        :param before_end: when to tell that the end is near.
+        :param dry_run: only tell whether and how it could be had.
+        :param key: a name for the request: sent twice, it is served once.
+            By default one that is good for the retries of this call.
+        :raises Conflict: it cannot be had; ``reasons`` say why, and
+            ``offers`` have what would be accepted.
+        """
+        return self.post(lease_payload.creation(
+            name, end, reservations, start, before_end), dry_run, key)
+
+    def post(self, body: Mapping[str, Any], dry_run: bool = False,
+             key: str | None = None) -> Lease:
+        """Ask for a lease in the words of the API, such as those of an offer.
+
+        :param body: of the request; for one, ``refused.offers[0]['lease']``.
+        :param dry_run: only tell whether and how it could be had.
+        :param key: as for ``create``.
+        :raises Conflict: as for ``create``.
+        """
+        headers = {} if dry_run else {
+            lease_payload.KEY_HEADER: key or str(uuid_module.uuid4())}
+        _response, made = self.api.json_request(
+            'POST', self._path(), body=dict(body), headers=headers,
+            params=_trying(dry_run))
+        return Lease(self, cast(dict[str, Any], made), loaded=True)
+
+    def list(self, project: str | None = None, limit: int | None = None,
+             marker: str | None = None) -> builtins.list[Lease]:
+        """List the leases that the caller may see, the oldest first.
+
+        :param project: only those of this project.
+        :param limit: the largest number to give; all by default.
+        :param marker: start after the lease of this id.
+        """
+        query = {name: value for name, value in (
+            ('project', project), ('marker', marker),
+            ('limit', str(limit) if limit else None)) if value is not None}
+        path = self._path() + ('?' + parse.urlencode(query) if query else '')
+        return self._list_pagination(path, 'leases', limit=limit)
+
+    def get(self, lease_id: str) -> Lease:
+        """Get one lease.
+
+        :param lease_id: its id.
+        :raises NotFound: no lease of that id is visible.
+        """
+        return cast(Lease, self._get(parse.quote(lease_id, safe='')))
+
+    def find(self, ident: str) -> Lease:
+        """Get one lease by its id or by its name.
+
+        :param ident: either.
+        :raises NotFound: none of that id or name is visible.
+        :raises ironicclient.exc.CommandError: several have that name.
+        """
+        if uuidutils.is_uuid_like(ident):
+            return self.get(ident)
+        # NOTE: names may be used again once a lease is over.
+        named = [each for each in self.list() if each.name == ident]
+        alive = [each for each in named if not over(each)]
+        found = alive or named
+        if not found:
+            raise exc.NotFound(f'There is no lease {ident!r} that you may '
+                               'see. "reservation lease list" lists them.')
+        if len(found) > 1:
+            raise exc.CommandError(
+                f'{len(found)} leases have the name {ident!r}: '
+                f'{", ".join(each.id for each in found)}. Give the id of '
+                'one.')
+        return found[0]
+
+    def change(self, lease_id: str, *, dry_run: bool = False,
+               **changes: Any) -> Lease:
+        """Extend, shorten, move, grow, shrink, give back, heal or rename.
+
+        It is done as a whole, or nothing changes.
+
+        :param lease_id: its id.
+        :param dry_run: only tell whether and how it could be done.
+        :param changes: as for ``lease_payload.change``: ``name``, ``start``,
+            ``end``, ``before_end``, ``reservations``, ``heal``.
+        :raises Conflict: it cannot be done; ``reasons`` say why.
+        """
+        _response, changed = self.api.json_request(
+            'PUT', self._path(parse.quote(lease_id, safe='')),
+            body=lease_payload.change(**changes), params=_trying(dry_run))
+        return Lease(self, cast(dict[str, Any], changed), loaded=True)
+
+    def delete(self, lease_id: str) -> None:
+        """End a lease at once, or take it back before it starts.
+
+        :param lease_id: its id.
+        :raises NotFound: no lease of that id is visible.
+        """
+        self._delete(parse.quote(lease_id, safe=''))
+
+    def wait(self, lease_id: str, timeout: float = 0) -> Lease:
+        """Wait until a lease has started, or is over.
+
+        :param lease_id: its id.
+        :param timeout: in seconds; 0 waits for ever.
+        :raises ironicclient.exc.StateTransitionTimeout: the time is up.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            found = self.get(lease_id)
+            if found.status == 'ACTIVE' or over(found):
+                return found
+            left = deadline - time.monotonic()
+            if timeout and left <= 0:
+                raise exc.StateTransitionTimeout(
+                    f'The lease {lease_id} is {found.status} after '
+                    f'{timeout:g} seconds'
+                    + (f': {found.waiting}' if found.waiting else '.'))
+            time.sleep(min(_POLL, left) if timeout else _POLL)
+
+
+def over(lease: Lease) -> bool:
+    """Tell whether nothing is promised any more."""
+    return lease.status in ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
+
+
+def _trying(dry_run: bool) -> dict[str, str] | None:
+    return {'dry_run': 'true'} if dry_run else None

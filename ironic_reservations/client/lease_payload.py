@@ -1,0 +1,112 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the clients write about leases and hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from ironic_reservations.client import times
+from ironic_reservations.client import wishes
+
+KEY_HEADER = 'Idempotency-Key'
+#: What leases and hosts are served as, which is what Blazar's clients ask.
+VERSION = 'reservation 1.0'
+
+
+def hosts(least: int = 1, most: int | None = None,
+          resource_class: str | None = None,
+          traits: Iterable[str] = (),
+          conditions: Iterable[str] = ()) -> dict[str, Any]:
+    """Give one reservation of a new lease.
+
+    :param least: how many hosts it takes at least.
+    :param most: and at most; as many as at least by default.
+    :param resource_class: the class that they are of.
+    :param traits: which they all have.
+    :param conditions: ``vcpus>=8`` and the like.
+    :raises ValueError: a condition cannot be read.
+    """
+    return {'resource_type': 'physical:host', 'min': least,
+            'max': least if most is None else most,
+            'hypervisor_properties': '',
+            'resource_properties': wishes.properties(
+                conditions, resource_class, traits)}
+
+
+def creation(name: str, end: times.Instant | str,
+             reservations: Iterable[Mapping[str, Any]],
+             start: times.Instant | str = times.NOW,
+             before_end: times.Instant | str | None = None,
+             ) -> dict[str, Any]:
+    """Give the body that asks for a lease."""
+    body = {'name': name, 'start_date': times.written(start),
+            'end_date': times.written(end),
+            'reservations': [dict(each) for each in reservations],
+            'events': []}
+    if before_end is not None:
+        body['before_end_date'] = times.written(before_end)
+    return body
+
+
+def change(name: str | None = None,
+           start: times.Instant | str | None = None,
+           end: times.Instant | str | None = None,
+           before_end: times.Instant | str | None = None,
+           reservations: Iterable[Mapping[str, Any]] = (),
+           heal: bool = False) -> dict[str, Any]:
+    """Give the body that changes a lease, without what stays.
+
+    :param reservations: each with its ``id`` and what changes of it:
+        ``min``, ``max``, ``resource_properties``, ``give_back``.
+    :param heal: whether nodes that broke are replaced.
+    """
+    body: dict[str, Any] = {
+        key: times.written(when) for key, when in (
+            ('start_date', start), ('end_date', end),
+            ('before_end_date', before_end)) if when is not None}
+    if name is not None:
+        body['name'] = name
+    changed = [dict(each) for each in reservations]
+    if changed:
+        body['reservations'] = changed
+    if heal:
+        body['heal'] = True
+    return body
+
+
+def look(start: times.Instant | str | None = None,
+         end: times.Instant | str | None = None,
+         resource_class: str | None = None,
+         traits: Iterable[str] = (),
+         conditions: Iterable[str] = (),
+         hosts: int | None = None,
+         duration: int | None = None) -> dict[str, str]:
+    """Give the query that asks what is free.
+
+    :raises ValueError: a condition cannot be read, or one of ``hosts`` and
+        ``duration`` comes without the other.
+    """
+    if (hosts is None) != (duration is None):
+        raise ValueError('The earliest start depends on how many hosts are '
+                         'wanted and on for how long: give both, or neither.')
+    query = {
+        'start_date': None if start is None else times.written(start),
+        'end_date': None if end is None else times.written(end),
+        'resource_class': resource_class,
+        'resource_properties': wishes.properties(conditions, None, traits),
+        'count': None if hosts is None else str(hosts),
+        'duration': None if duration is None else str(duration)}
+    return {name: value for name, value in query.items() if value}

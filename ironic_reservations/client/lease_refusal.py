@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Telling people why a lease is refused, and what would be accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from ironic_reservations.client import times
+
+
+def tells(reasons: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether reasons are those of a lease."""
+    return any('blockers' in reason for reason in reasons)
+
+
+def claim(sentence: str, offers: Iterable[Mapping[str, Any]]) -> str:
+    """Give the sentence without the offers, which follow as lines."""
+    # NOTE: the service puts one into the sentence as well, for clients that
+    # read nothing else.
+    for offer in offers:
+        sentence = sentence.replace(f' {offer.get("detail")}', '')
+    return sentence
+
+
+def lines(reason: Mapping[str, Any]) -> list[str]:
+    """Give what is in the way, one a line; the sentence says the rest."""
+    short, at = reason.get('hosts_short'), reason.get('at')
+    head = f'reservation {reason.get("reservation", 0)}: '
+    if short and at:
+        head += f'{short} host(s) too few at {_shown(at)} '
+    head += f'[{reason.get("code")}]'
+    if not reason.get('proved', True):
+        head += ' (there may be a way that was not tried)'
+    return [head, *(f'  {_blocker(each)}' for each in reason['blockers'])]
+
+
+def offered(offer: Mapping[str, Any]) -> str:
+    """Give one offer."""
+    return f'offer: {offer.get("detail")} [{offer.get("kind")}]'
+
+
+def _blocker(blocker: Mapping[str, Any]) -> str:
+    whose = ('of another project' if not blocker.get('own')
+             else f'of your lease {blocker["lease_id"]}'
+             if 'lease_id' in blocker
+             else 'of your lease with the reservation '
+                  f'{blocker.get("reservation_id")}')
+    return (f'in the way: {blocker.get("hosts", 1)} host(s) from '
+            f'{_shown(blocker.get("start_date"))} until '
+            f'{_shown(blocker.get("end_date"))}, {whose}')
+
+
+def _shown(text: Any) -> str:
+    try:
+        return times.shown(times.told(text))
+    except (ValueError, TypeError, OverflowError):
+        return str(text)

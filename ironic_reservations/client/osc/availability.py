@@ -1,0 +1,91 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The command ``baremetal reservation availability``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import logging
+from typing import Any
+
+from ironicclient import exc
+
+from ironic_reservations.client import availability
+from ironic_reservations.client import times
+from ironic_reservations.client.charts import availability as chart
+from ironic_reservations.client.osc import drawn
+from ironic_reservations.client.osc import selection
+
+
+class ShowAvailability(drawn.Drawn):
+    """Show how many hosts leases could have, when"""
+
+    log = logging.getLogger(__name__ + '.ShowAvailability')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which hosts, and when."""
+        parser = super().get_parser(prog_name)
+        selection.add(parser)
+        parser.add_argument(
+            '--from',
+            metavar='<time>',
+            type=drawn.instant,
+            dest='start',
+            help='From when to look: "2030-01-31 12:00" (UTC), ISO 8601 with '
+                 'a zone, or +4h, which is four hours from now. Default is '
+                 'now.')
+        parser.add_argument(
+            '--until',
+            metavar='<time>',
+            type=drawn.instant,
+            dest='end',
+            help='Until when to look. Default is set by the service, 30 days '
+                 'later.')
+        parser.add_argument(
+            '--hosts',
+            metavar='<number>',
+            type=drawn.positive,
+            help='Also find the earliest start for so many hosts, with '
+                 '--duration.')
+        parser.add_argument(
+            '--duration',
+            metavar='<duration>',
+            type=drawn.duration,
+            help='And for so long: 30m, 4h, 1h30m, 7d, 2w.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Look."""
+        self.log.debug('take_action(%s)', parsed_args)
+        if (parsed_args.hosts is None) != (parsed_args.duration is None):
+            raise exc.CommandError(
+                'The earliest start depends on how many hosts are wanted and '
+                'on for how long: give --hosts and --duration, or neither.')
+        found = availability.AvailabilityManager(
+            self.app.client_manager.baremetal).look(
+                start=parsed_args.start, end=parsed_args.end,
+                hosts=parsed_args.hosts, duration=parsed_args.duration,
+                **selection.read(parsed_args))
+        return self.dict2columns(found.to_dict())
+
+    def chart(self, parsed_args: argparse.Namespace,
+              shown: dict[str, Any]) -> chart.AvailabilityChart:
+        """Give the bars."""
+        asked = None
+        if parsed_args.hosts is not None:
+            length = times.shown_duration(
+                datetime.timedelta(seconds=parsed_args.duration))
+            asked = (f'Earliest start for {parsed_args.hosts} host(s) for '
+                     f'{length}')
+        return chart.AvailabilityChart(shown, asked)

@@ -1,0 +1,361 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The commands ``baremetal reservation lease ...`` but ``plan``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import logging
+import re
+import sys
+from typing import Any
+
+from ironicclient import exc
+from osc_lib.command import command
+
+from ironic_reservations.client import errors
+from ironic_reservations.client import lease
+from ironic_reservations.client import lease_payload
+from ironic_reservations.client import times
+from ironic_reservations.client.osc import drawn
+from ironic_reservations.client.osc import lease_plan
+from ironic_reservations.client.osc import naming
+from ironic_reservations.client.osc import selection
+
+_FIELDS = ('id', 'name', 'start_date', 'end_date', 'status', 'degraded')
+_OFFERS = ('later', 'earlier', 'shorter', 'fewer', 'other_class')
+_TIMES = ('"2030-01-31 12:00" (UTC), ISO 8601 with a zone, or +4h, which is '
+          'four hours from now')
+_COUNT = re.compile('([1-9][0-9]{0,6})(-([1-9][0-9]{0,6}))?')
+
+
+@drawn.typed
+def count(text: str) -> tuple[int, int]:
+    """Read a number of hosts, or a range of numbers."""
+    match = _COUNT.fullmatch(text)
+    if match is None:
+        raise ValueError(f'{text!r} is no number of hosts. Write it like 4, '
+                         'or 2-4')
+    return int(match[1]), int(match[3] or match[1])
+
+
+class CreateLease(lease_plan.Planned):
+    """Lease bare metal hosts for a time"""
+
+    log = logging.getLogger(__name__ + '.CreateLease')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say how many hosts of which kind, and when."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument('name', metavar='<name>',
+                            help='Name of the lease.')
+        parser.add_argument(
+            '--hosts',
+            metavar='<number>',
+            type=count,
+            default=(1, 1),
+            help='How many hosts: 4, or from two to four, 2-4. Default is 1.')
+        selection.add(parser)
+        parser.add_argument(
+            '--start-date',
+            metavar='<time>',
+            type=drawn.instant,
+            dest='start',
+            default=times.NOW,
+            help=f'When it starts: {_TIMES}. Default is now.')
+        end = parser.add_mutually_exclusive_group(required=True)
+        end.add_argument(
+            # NOTE: not --end, in which the shell sees its own --endpoint.
+            '--end-date',
+            metavar='<time>',
+            type=drawn.instant,
+            dest='end',
+            help='When it ends.')
+        end.add_argument(
+            '--duration',
+            metavar='<duration>',
+            type=drawn.duration,
+            help='How long it takes: 30m, 4h, 1h30m, 7d, 2w.')
+        parser.add_argument(
+            '--before-end-date',
+            metavar='<time>',
+            type=drawn.instant,
+            dest='before_end',
+            help='When to be told that the end is near. Default is set by '
+                 'the service.')
+        tries = parser.add_mutually_exclusive_group()
+        tries.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Only tell whether and how it could be had.')
+        tries.add_argument(
+            '--accept',
+            metavar='<kind>',
+            action='append',
+            choices=_OFFERS,
+            default=[],
+            help='If it cannot be had, take an offer of this kind: '
+                 f'{", ".join(_OFFERS)}. Can be specified multiple times, in '
+                 'the order of preference.')
+        tries.add_argument(
+            '--key',
+            metavar='<key>',
+            help='A name for the request: run twice with the same one, the '
+                 'command makes one lease.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Ask for the lease, and show its plan."""
+        self.log.debug('take_action(%s)', parsed_args)
+        client = self.app.client_manager.baremetal
+        least, most = parsed_args.hosts
+        wanted = lease_payload.hosts(least, most,
+                                     **selection.read(parsed_args))
+        body = lease_payload.creation(
+            parsed_args.name, _end(parsed_args), [wanted],
+            parsed_args.start, parsed_args.before_end)
+        manager = lease.LeaseManager(client)
+        try:
+            made = manager.post(body, parsed_args.dry_run, parsed_args.key)
+        except errors.Conflict as refused:
+            offer = _accepted(refused, parsed_args.accept)
+            if offer is None:
+                raise
+            # NOTE: not on stdout, which a program may read.
+            print(f'{refused}\nTaking the offer [{offer["kind"]}].',
+                  file=sys.stderr)
+            made = manager.post(offer['lease'])
+        return self.planned(client, made, parsed_args.dry_run)
+
+
+class SetLease(lease_plan.Planned):
+    """Extend, shorten, move, grow, shrink, heal or rename a lease"""
+
+    log = logging.getLogger(__name__ + '.SetLease')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which lease, and what changes."""
+        parser = super().get_parser(prog_name)
+        _add_lease(parser)
+        parser.add_argument('--name', metavar='<name>', help='Its new name.')
+        parser.add_argument(
+            '--start-date',
+            metavar='<time>',
+            type=drawn.instant,
+            dest='start',
+            help=f'When it starts, if it has not: {_TIMES}.')
+        end = parser.add_mutually_exclusive_group()
+        end.add_argument(
+            '--end-date',
+            metavar='<time>',
+            type=drawn.instant,
+            dest='end',
+            help='When it ends.')
+        end.add_argument(
+            '--extend',
+            metavar='<duration>',
+            type=drawn.duration,
+            help='By how much later it ends: 30m, 4h, 1h30m, 7d, 2w.')
+        end.add_argument(
+            '--shorten',
+            metavar='<duration>',
+            type=drawn.duration,
+            help='By how much earlier it ends.')
+        parser.add_argument(
+            '--hosts',
+            metavar='<number>',
+            type=count,
+            help='How many hosts: 4, or from two to four, 2-4.')
+        parser.add_argument(
+            '--give-back',
+            metavar='<node>',
+            action='append',
+            default=[],
+            help='Name or UUID of a node that the lease can do without. Can '
+                 'be specified multiple times.')
+        parser.add_argument(
+            '--reservation',
+            metavar='<reservation>',
+            help='ID of the reservation that --hosts is about, where the '
+                 'lease has several.')
+        parser.add_argument(
+            '--heal',
+            action='store_true',
+            help='Replace nodes that broke.')
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Only tell whether and how it could be done.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Change the lease as a whole, and show its plan."""
+        self.log.debug('take_action(%s)', parsed_args)
+        client = self.app.client_manager.baremetal
+        manager = lease.LeaseManager(client)
+        found = manager.find(parsed_args.lease)
+        changes = {
+            'name': parsed_args.name, 'start': parsed_args.start,
+            'end': _new_end(found, parsed_args),
+            'reservations': _reservations(client, found, parsed_args),
+            'heal': parsed_args.heal}
+        if not any(changes.values()):
+            raise exc.CommandError(
+                'What is to change? Use --extend, --end-date, --hosts, '
+                '--give-back or another option.')
+        return self.planned(client, manager.change(
+            found.id, dry_run=parsed_args.dry_run, **changes),
+            parsed_args.dry_run)
+
+
+class ListLeases(command.Lister):
+    """List leases"""
+
+    log = logging.getLogger(__name__ + '.ListLeases')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which leases."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--project',
+            metavar='<project>',
+            help='Only list leases of this project (ID).')
+        parser.add_argument(
+            '--limit',
+            metavar='<limit>',
+            type=int,
+            help='Maximum number of leases to return. Default is all.')
+        parser.add_argument(
+            '--marker',
+            metavar='<lease>',
+            help='Lease ID (for example, of the last lease in the list from '
+                 'a previous request). Returns the list of leases after this '
+                 'ID.')
+        parser.add_argument(
+            '--long',
+            action='store_true',
+            help='Also show the project, what a lease waits for and how many '
+                 'nodes it has.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """List them, the oldest first."""
+        self.log.debug('take_action(%s)', parsed_args)
+        if parsed_args.limit is not None and parsed_args.limit < 0:
+            raise exc.CommandError(
+                f'Expected non-negative --limit, got {parsed_args.limit}')
+        found = lease.LeaseManager(self.app.client_manager.baremetal).list(
+            project=parsed_args.project, limit=parsed_args.limit,
+            marker=parsed_args.marker)
+        rows = [[getattr(each, name) for name in _FIELDS] for each in found]
+        if not parsed_args.long:
+            return _FIELDS, rows
+        return (*_FIELDS, 'nodes', 'waiting', 'project_id'), [
+            [*row, len(each.node_uuids), each.waiting, each.project_id]
+            for row, each in zip(rows, found, strict=True)]
+
+
+class DeleteLease(command.Command):
+    """End leases, or take them back before they start"""
+
+    log = logging.getLogger(__name__ + '.DeleteLease')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which leases."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument('leases', metavar='<lease>', nargs='+',
+                            help='Names or IDs of the leases to end.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """End all of them that can be ended."""
+        self.log.debug('take_action(%s)', parsed_args)
+        manager = lease.LeaseManager(self.app.client_manager.baremetal)
+        failures = []
+        for ident in parsed_args.leases:
+            try:
+                manager.delete(manager.find(ident).id)
+                print(f'Deleted lease {ident}')
+            except exc.ClientException as error:
+                failures.append(f'Failed to delete lease {ident}: {error}')
+        if failures:
+            raise exc.ClientException('\n'.join(failures))
+
+
+def _add_lease(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('lease', metavar='<lease>',
+                        help='Name or ID of the lease.')
+
+
+def _end(parsed_args: argparse.Namespace) -> times.Instant:
+    if parsed_args.duration is None:
+        end: times.Instant = parsed_args.end
+        return end
+    start = parsed_args.start
+    if start == times.NOW:
+        start = drawn.now()
+    return _plus(start, parsed_args.duration)
+
+
+def _new_end(found: lease.Lease,
+             parsed_args: argparse.Namespace) -> times.Instant | None:
+    by = parsed_args.extend or -(parsed_args.shorten or 0)
+    if by:
+        return _plus(times.told(found.end_date), by)
+    end: times.Instant | None = parsed_args.end
+    return end
+
+
+def _plus(moment: datetime.datetime, by: int) -> datetime.datetime:
+    try:
+        return moment + datetime.timedelta(seconds=by)
+    except OverflowError as error:
+        raise exc.CommandError(
+            'That is after the year 9999. Give a shorter time.') from error
+
+
+def _accepted(refused: errors.Conflict,
+              kinds: list[str]) -> dict[str, Any] | None:
+    for kind in kinds:
+        for offer in refused.offers:
+            if offer.get('kind') == kind and 'lease' in offer:
+                return dict(offer)
+    return None
+
+
+def _reservations(client: Any, found: lease.Lease,
+                  parsed_args: argparse.Namespace) -> list[dict[str, Any]]:
+    changes: dict[str, dict[str, Any]] = {}
+    if parsed_args.hosts is not None:
+        ident = parsed_args.reservation
+        if ident is None:
+            if len(found.reservations) > 1:
+                raise exc.CommandError(
+                    f'The lease has {len(found.reservations)} reservations. '
+                    'Say with --reservation which one --hosts is about.')
+            ident = found.reservations[0]['id']
+        least, most = parsed_args.hosts
+        changes[ident] = {'id': ident, 'min': least, 'max': most}
+    for name in parsed_args.give_back:
+        uuid = naming.node_uuid(client, name)
+        holder = next((each['id'] for each in found.reservations
+                       for node in each['nodes'] if node['uuid'] == uuid),
+                      None)
+        if holder is None:
+            raise exc.CommandError(f'The lease has no node {name}. '
+                                   '"reservation lease plan" lists those '
+                                   'that it has.')
+        changes.setdefault(holder, {'id': holder}).setdefault(
+            'give_back', []).append(uuid)
+    return list(changes.values())

@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The command ``baremetal reservation lease plan``."""
+
+from __future__ import annotations
+
+import abc
+import argparse
+import datetime
+import logging
+import sys
+from typing import Any
+
+from ironicclient import exc
+
+from ironic_reservations.client import lease
+from ironic_reservations.client.charts import lease as chart
+from ironic_reservations.client.osc import drawn
+
+#: From so many nodes on, one list of all is quicker than asking for each.
+_MANY = 16
+_FIELDS = ['uuid', 'name', 'provision_state']
+
+
+class Planned(drawn.Drawn, metaclass=abc.ABCMeta):
+    """Shows the plan of a lease."""
+
+    def planned(self, client: Any, found: lease.Lease,
+                dry_run: bool = False) -> Any:
+        """Give what is shown of a lease.
+
+        :param client: an Ironic client.
+        :param dry_run: whether there is no such lease, but could be.
+        """
+        if dry_run:
+            # NOTE: not on stdout, which a program may read.
+            print('It could be done, like this; nothing was changed.',
+                  file=sys.stderr)
+        return self.dict2columns(plan(client, found))
+
+    def chart(self, parsed_args: argparse.Namespace,
+              shown: dict[str, Any]) -> chart.LeasePlan:
+        """Give the window, the events and the nodes."""
+        return chart.LeasePlan(shown, datetime.datetime.now(datetime.UTC))
+
+
+class ShowLeasePlan(Planned):
+    """Show which nodes a lease has, when, and what it waits for"""
+
+    log = logging.getLogger(__name__ + '.ShowLeasePlan')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say which lease."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument('lease', metavar='<lease>',
+                            help='Name or ID of the lease.')
+        parser.add_argument(
+            '--wait',
+            type=int,
+            dest='wait_timeout',
+            default=None,
+            metavar='<time-out>',
+            const=0,
+            nargs='?',
+            help='Wait for the lease to start. Optionally takes a timeout '
+                 'value (in seconds). The default value is 0, meaning it '
+                 'will wait indefinitely.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Give the lease, and what Ironic says of its nodes."""
+        self.log.debug('take_action(%s)', parsed_args)
+        timeout = parsed_args.wait_timeout
+        if timeout is not None and timeout < 0:
+            raise exc.CommandError(
+                f'Expected non-negative --wait timeout, got {timeout}')
+        client = self.app.client_manager.baremetal
+        manager = lease.LeaseManager(client)
+        found = manager.find(parsed_args.lease)
+        if timeout is not None:
+            found = manager.wait(found.id, timeout)
+        return self.planned(client, found)
+
+
+def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
+    """Give a lease with the names and the states of its nodes.
+
+    :param client: an Ironic client.
+    """
+    shown = found.to_dict()
+    known = _known(client, found.node_uuids)
+    for reservation in shown['reservations']:
+        reservation['nodes'] = [
+            {'name': None, 'provision_state': None, **node,
+             **known.get(node['uuid'], {})} for node in reservation['nodes']]
+    return shown
+
+
+def _known(client: Any, uuids: list[str]) -> dict[str, dict[str, Any]]:
+    nodes = []
+    if len(uuids) < _MANY:
+        for uuid in uuids:
+            try:
+                nodes.append(client.node.get(uuid, fields=_FIELDS))
+            except (exc.NotFound, exc.Forbidden):
+                # NOTE: a member sees the nodes of a lease in Ironic from its
+                # start on only, as their lessee.
+                continue
+    else:
+        wanted = set(uuids)
+        nodes = [node for node in client.node.list(limit=0, fields=_FIELDS)
+                 if node.uuid in wanted]
+    return {node.uuid: {'name': node.name,
+                        'provision_state': node.provision_state}
+            for node in nodes}

@@ -1,0 +1,196 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases, hosts and what is free, through openstacksdk.
+
+Each function takes a connection and uses its bare metal service::
+
+    conn = openstack.connect(cloud='metal')
+    made = leases.lease(conn, 'training', end, [lease_payload.hosts(4)])
+    leases.end(conn, made)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+import uuid
+
+from openstack import connection
+from openstack import exceptions
+from openstack import utils
+from openstack.baremetal.v1 import _proxy
+import requests
+
+from ironic_reservations.client import lease_payload
+from ironic_reservations.client import times
+from ironic_reservations.client.sdk import speaking
+from ironic_reservations.client.sdk.lease import Host
+from ironic_reservations.client.sdk.lease import Lease
+
+__all__ = ['Host', 'Lease', 'availability', 'change', 'end', 'get', 'hosts',
+           'lease', 'leases', 'open_host', 'post']
+
+
+def lease(conn: connection.Connection, name: str,
+          end: times.Instant | str, reservations: Iterable[Mapping[str, Any]],
+          start: times.Instant | str = times.NOW,
+          before_end: times.Instant | str | None = None,
+          dry_run: bool = False, key: str | None = None) -> Lease:
+    """Ask for a lease.
+
+    :param conn: a connection.
+    :param name: what people call it.
+    :param end: when it ends; in UTC where it names no zone.
+    :param reservations: what it holds, all or nothing; each as
+        ``lease_payload.hosts`` gives it.
+    :param start: when it starts.
+    :param before_end: when to tell that the end is near.
+    :param dry_run: only tell whether and how it could be had.
+    :param key: a name for the request: sent twice, it is served once.
+    :raises Conflict: it cannot be had; ``reasons`` say why, and ``offers``
+        have what would be accepted.
+    """
+    return post(conn, lease_payload.creation(
+        name, end, reservations, start, before_end), dry_run, key)
+
+
+def post(conn: connection.Connection, body: Mapping[str, Any],
+         dry_run: bool = False, key: str | None = None) -> Lease:
+    """Ask for a lease in the words of the API, such as those of an offer.
+
+    :param conn: a connection.
+    :param body: of the request; for one, ``refused.offers[0]['lease']``.
+    :param dry_run: only tell whether and how it could be had.
+    :param key: as for ``lease``.
+    :raises Conflict: as for ``lease``.
+    """
+    headers = {} if dry_run else {
+        lease_payload.KEY_HEADER: key or str(uuid.uuid4())}
+    return _read(speaking.ask_of_leases(conn, lambda proxy: _checked(
+        proxy.post(Lease.base_path, json=dict(body), headers=headers,
+                   params=_trying(dry_run)))))
+
+
+def leases(conn: connection.Connection,
+           project: str | None = None) -> list[Lease]:
+    """List the leases that the caller may see, the oldest first.
+
+    :param conn: a connection.
+    :param project: only those of this project.
+    """
+    query = {} if project is None else {'project': project}
+    return speaking.ask_of_leases(
+        conn, lambda proxy: list(Lease.list(proxy, **query)))
+
+
+def get(conn: connection.Connection, lease: str | Lease) -> Lease:
+    """Get one lease.
+
+    :param conn: a connection.
+    :param lease: its id, or a lease to look at again.
+    :raises NotFound: no lease of that id is visible.
+    """
+    wanted = Lease.new(id=speaking.ident(lease))
+    return speaking.ask_of_leases(conn, lambda proxy: wanted.fetch(proxy))
+
+
+def change(conn: connection.Connection, lease: str | Lease, *,
+           dry_run: bool = False, **changes: Any) -> Lease:
+    """Extend, shorten, move, grow, shrink, give back, heal or rename.
+
+    It is done as a whole, or nothing changes.
+
+    :param conn: a connection.
+    :param lease: the lease, or its id.
+    :param dry_run: only tell whether and how it could be done.
+    :param changes: as for ``lease_payload.change``: ``name``, ``start``,
+        ``end``, ``before_end``, ``reservations``, ``heal``.
+    :raises Conflict: it cannot be done; ``reasons`` say why.
+    """
+    path = utils.urljoin(Lease.base_path, speaking.ident(lease))
+    body = lease_payload.change(**changes)
+    return _read(speaking.ask_of_leases(conn, lambda proxy: _checked(
+        proxy.put(path, json=body, params=_trying(dry_run)))))
+
+
+def end(conn: connection.Connection, lease: str | Lease) -> None:
+    """End a lease at once, or take it back before it starts.
+
+    :param conn: a connection.
+    :param lease: the lease, or its id.
+    :raises NotFound: no lease of that id is visible.
+    """
+    wanted = Lease.new(id=speaking.ident(lease))
+    speaking.ask_of_leases(conn, lambda proxy: wanted.delete(proxy))
+
+
+def availability(conn: connection.Connection, **asked: Any
+                 ) -> dict[str, Any]:
+    """Count the free hosts, and find the earliest start.
+
+    :param conn: a connection.
+    :param asked: as for ``lease_payload.look``: ``start``, ``end``,
+        ``resource_class``, ``traits`` and ``conditions`` select; ``hosts``
+        and ``duration``, in seconds, ask for the earliest start.
+    :returns: ``classes``, each with its ``spans``, and ``earliest``.
+    :raises ValueError: a condition cannot be read, or one of ``hosts`` and
+        ``duration`` comes without the other.
+    """
+    query = lease_payload.look(**asked)
+    found: dict[str, Any] = speaking.ask_of_leases(
+        conn, lambda proxy: _checked(proxy.get(
+            '/availability', params=query))).json()['availability']
+    return found
+
+
+def hosts(conn: connection.Connection) -> list[Host]:
+    """List all hosts.
+
+    :param conn: a connection.
+    """
+    return speaking.ask_of_leases(conn, lambda proxy: list(Host.list(proxy)))
+
+
+def open_host(conn: connection.Connection, name: str,
+              capabilities: Mapping[str, str] | None = None) -> Host:
+    """Open a node to leases.
+
+    :param conn: a connection.
+    :param name: of the node, or its UUID.
+    :param capabilities: what to say of it, for leases to ask for.
+    :raises NotFound: Ironic has no such node.
+    :raises Conflict: it is a host already.
+    """
+    def made(proxy: _proxy.Proxy) -> Host:
+        host = Host.new()
+        host._translate_response(_checked(proxy.post(
+            Host.base_path, json={**(capabilities or {}), 'name': name})))
+        return host
+
+    return speaking.ask_of_leases(conn, made)
+
+
+def _read(response: requests.Response) -> Lease:
+    found = Lease.new()
+    found._translate_response(response)
+    return found
+
+
+def _checked(response: requests.Response) -> requests.Response:
+    exceptions.raise_from_response(response)
+    return response
+
+
+def _trying(dry_run: bool) -> dict[str, str]:
+    return {'dry_run': 'true'} if dry_run else {}

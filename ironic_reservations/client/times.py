@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Times as people type them: ``90s``, ``4h``, ``+2d``, ``2030-01-31 12:00``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Literal
+
+NOW: Literal['now'] = 'now'
+Instant = datetime.datetime | Literal['now']
+
+_UNITS = {'s': 1, 'm': 60, 'h': 3600, 'd': 86_400, 'w': 604_800}
+_PART = re.compile('([0-9]{1,9})([smhdw])')
+_DURATION = re.compile(f'[0-9]{{1,9}}|({_PART.pattern})+')
+
+
+def seconds(text: str) -> int:
+    """Read a duration.
+
+    :param text: ``4h``, ``1h30m``, ``7d``, ``2w``, or seconds, ``90``.
+    :raises ValueError: it is something else, or no time at all.
+    """
+    if _DURATION.fullmatch(text):
+        found = (int(text) if text.isdigit() else
+                 sum(int(number) * _UNITS[unit]
+                     for number, unit in _PART.findall(text)))
+        if found:
+            return found
+    raise ValueError(f'{text!r} is no duration. Write it like 30m, 4h, '
+                     '1h30m, 7d or 2w')
+
+
+def instant(text: str, now: datetime.datetime) -> Instant:
+    """Read an instant.
+
+    :param text: ``now``; ``+4h``, from now; or ISO 8601, in UTC where it
+        names no zone.
+    :param now: what ``+4h`` counts from.
+    :raises ValueError: it is something else, or not in the calendar.
+    """
+    if text == NOW:
+        return NOW
+    try:
+        if text.startswith('+'):
+            return now + datetime.timedelta(seconds=seconds(text[1:]))
+        return utc(datetime.datetime.fromisoformat(text))
+    except (ValueError, OverflowError) as exc:
+        raise ValueError(
+            f'{text!r} is no time. Write it like "2030-01-31 12:00" (UTC), '
+            '2030-01-31T12:00:00+01:00, +4h, or now') from exc
+
+
+def utc(moment: datetime.datetime) -> datetime.datetime:
+    """Give an instant in UTC, where it names no zone it is that already.
+
+    :raises OverflowError: it is not in the calendar then.
+    """
+    return (moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None
+            else moment.astimezone(datetime.UTC))
+
+
+def written(moment: Instant | str) -> str:
+    """Give an instant as it is sent."""
+    return (utc(moment).isoformat() if isinstance(moment, datetime.datetime)
+            else moment)
+
+
+def told(text: str) -> datetime.datetime:
+    """Read an instant as the server writes it."""
+    return utc(datetime.datetime.fromisoformat(text))
+
+
+def shown(moment: datetime.datetime) -> str:
+    """Give an instant as it is shown to people."""
+    return f'{moment:%Y-%m-%d %H:%M:%S} UTC'
+
+
+def shown_duration(duration: datetime.timedelta) -> str:
+    """Give a duration as it is typed: ``1d4h``."""
+    left = round(duration.total_seconds())
+    parts = []
+    for unit in ('d', 'h', 'm', 's'):
+        number, left = divmod(left, _UNITS[unit])
+        if number:
+            parts.append(f'{number}{unit}')
+    return ''.join(parts[:2]) or '0s'

@@ -1,0 +1,212 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the commands draw, at a fixed width."""
+
+from __future__ import annotations
+
+import datetime
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich import console
+import testtools
+
+from ironic_reservations.client.charts import availability
+from ironic_reservations.client.charts import lease
+from ironic_reservations.client.charts import timescale
+
+NOON = datetime.datetime(2030, 1, 31, 12, tzinfo=datetime.UTC)
+HOUR = datetime.timedelta(hours=1)
+LEASE = {
+    'id': 'lease-id', 'name': 'training', 'status': 'PENDING',
+    'start_date': '2030-01-31T14:00:00.000000',
+    'end_date': '2030-01-31T16:00:00.000000', 'waiting': None,
+    'degraded': False,
+    'events': [{'event_type': kind, 'time': f'2030-01-31T{hour}:00:00.000000',
+                'status': 'UNDONE'} for kind, hour in (
+                    ('end_lease', 16), ('start_lease', 14),
+                    ('before_end_lease', 15))],
+    'reservations': [{
+        'id': 'reservation-id', 'status': 'pending', 'min': 1, 'max': 2,
+        'hypervisor_properties': '',
+        'resource_properties': '["==", "$resource_class", "gold"]',
+        'missing_resources': False, 'resources_changed': False,
+        'nodes': [
+            {'uuid': 'node-uuid', 'name': 'gold-1', 'state': 'planned',
+             'provision_state': 'available'},
+            {'uuid': 'other-uuid', 'name': None, 'state': 'planned',
+             'provision_state': None}]}]}
+
+
+def drawn(what, width=40, encoding='utf-8', **more):
+    """Give the lines that a terminal of that width would show."""
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding=encoding)
+    console.Console(file=out, width=width, highlight=False, **more).print(
+        what)
+    out.flush()
+    return [line.rstrip() for line in
+            raw.getvalue().decode(encoding).splitlines()]
+
+
+def spans(*frees):
+    """Give an hour from noon on for each number of free hosts."""
+    return [{'start_date': (NOON + place * HOUR).isoformat(),
+             'end_date': (NOON + (place + 1) * HOUR).isoformat(),
+             'free': free} for place, free in enumerate(frees)]
+
+
+def found(*classes, hours=4, earliest=None):
+    """Give an answer of the service."""
+    return {'start_date': NOON.isoformat(),
+            'end_date': (NOON + hours * HOUR).isoformat(),
+            'earliest': earliest, 'classes': list(classes)}
+
+
+def of_class(name, hosts, *frees):
+    """Give one class of it."""
+    return {'resource_class': name, 'hosts': hosts, 'spans': spans(*frees)}
+
+
+class AvailabilityChartTest(testtools.TestCase):
+    """Bars of free hosts."""
+
+    def test_bars_over_time(self):
+        """All, none, half and all of four, an hour of 9 columns each."""
+        self.assertEqual(
+            ['Free hosts from 2030-01-31 12:00:00 UTC',
+             'until 2030-01-31 16:00:00 UTC', '',
+             'gold  4 host(s), at least 0 free (from',
+             '2030-01-31 13:00:00 UTC until 2030-01-31',
+             '14:00:00 UTC)',
+             '4 │█████████                  █████████',
+             '  │█████████                  █████████',
+             '  │█████████         ██████████████████',
+             '0 │█████████         ██████████████████',
+             '   12:00             14:00        16:00'],
+            drawn(availability.AvailabilityChart(found(
+                of_class('gold', 4, 4, 0, 2, 4))), width=40))
+
+    def test_the_earliest_start(self):
+        """When it is, or that there is none."""
+        told = found(of_class('gold', 4, 4), hours=1,
+                     earliest='2030-01-31T13:00:00.000000')
+        self.assertEqual('4 for 4h: 2030-01-31 13:00:00 UTC', drawn(
+            availability.AvailabilityChart(told, '4 for 4h'))[-1])
+        told['earliest'] = None
+        self.assertEqual('4 for 4h: not within a year', drawn(
+            availability.AvailabilityChart(told, '4 for 4h'))[-1])
+
+    def test_no_hosts_of_that_kind(self):
+        """It is said."""
+        self.assertIn('There are none: no host is of that kind.', drawn(
+            availability.AvailabilityChart(found()), width=80))
+
+    def test_many_classes_take_a_line_each(self):
+        """And nodes without a class have a name, too."""
+        lines = drawn(availability.AvailabilityChart(found(
+            *(of_class(f'c{each}', 2, 2, 1) for each in range(9)),
+            of_class(None, 2, 0, 2), hours=2)), width=60)
+        self.assertEqual(10, len([line for line in lines if '│' in line]))
+        self.assertTrue(any(line.startswith('(no resource class)')
+                            for line in lines))
+
+    def test_a_terminal_without_blocks(self):
+        """ASCII only, and nothing fails."""
+        lines = drawn(availability.AvailabilityChart(found(
+            of_class('gold', 4, 4, 0, 3, 4))), encoding='ascii')
+        self.assertIn('4 |#########                  #########', lines)
+
+    def test_a_narrow_terminal(self):
+        """Still something, and no error."""
+        self.assertTrue(drawn(availability.AvailabilityChart(found(
+            of_class('gold', 4, 4, 0, 3, 4))), width=8))
+
+    def test_colours_are_for_terminals(self):
+        """A pipe gets none of them."""
+        what = availability.AvailabilityChart(found(of_class('gold', 4, 1)))
+        self.assertNotIn('\x1b', ''.join(drawn(what)))
+        self.assertIn('\x1b', ''.join(drawn(what, force_terminal=True,
+                                            color_system='standard')))
+
+    @given(st.lists(st.integers(0, 9), min_size=1, max_size=60),
+           st.integers(1, 50))
+    def test_what_is_shown_can_be_had(self, frees, columns):
+        """A column never shows more than is free at any time of it."""
+        scale = timescale.Timescale(NOON, NOON + len(frees) * HOUR, columns)
+        shown = availability.lowest(spans(*frees), scale)
+        self.assertEqual(columns, len(shown))
+        for column, number in enumerate(shown):
+            begin = (scale.edge(column) - NOON) / HOUR
+            end = (scale.edge(column + 1) - NOON) / HOUR
+            inside = [free for place, free in enumerate(frees)
+                      if place < end - 1e-6 and place + 1 > begin + 1e-6]
+            self.assertLessEqual(number, min(inside))
+            self.assertGreaterEqual(number, min(frees))
+
+
+class LeasePlanTest(testtools.TestCase):
+    """A lease's window and nodes."""
+
+    def test_ahead(self):
+        """What it is, when, and on which nodes."""
+        lines = drawn(lease.LeasePlan(LEASE, NOON), width=73)
+        self.assertEqual(
+            ['training  PENDING  lease-id',
+             '2030-01-31 14:00:00 UTC until 2030-01-31 16:00:00 UTC (2h); '
+             'starts in 2h', '',
+             '  ┃' + '·' * 34 + '▒' * 35,
+             '  12:00' + ' ' * 30 + '14:00' + ' ' * 25 + '16:00'], lines[:5])
+        told = '\n'.join(lines)
+        for words in ('start         2030-01-31 14:00:00 UTC   UNDONE',
+                      'Reservation reservation-id  pending',
+                      '1 to 2 host(s) with ["==", "$resource_class", "gold"]',
+                      'gold-1   node-uuid    planned   available',
+                      '-        other-uuid   planned   -'):
+            self.assertIn(words, told)
+        self.assertLess(told.index('start '), told.index('end is near'))
+
+    def test_running(self):
+        """What is over is told from what is left."""
+        plan = {**LEASE, 'status': 'ACTIVE'}
+        lines = drawn(lease.LeasePlan(plan, NOON + 3 * HOUR), width=43)
+        self.assertIn('  ' + '█' * 20 + '┃' + '▒' * 19, lines)
+        self.assertIn('ends in 1h', '\n'.join(lines))
+
+    def test_over(self):
+        """It says so."""
+        lines = drawn(lease.LeasePlan(LEASE, NOON + 6 * HOUR), width=90)
+        self.assertIn('ended 2h ago', lines[1])
+
+    def test_what_it_waits_for(self):
+        """And what is wrong."""
+        plan = {**LEASE, 'waiting': 'node gold-1 is cleaning',
+                'degraded': True, 'reservations': [
+                    {**LEASE['reservations'][0], 'missing_resources': True,
+                     'resources_changed': True}]}
+        told = '\n'.join(drawn(lease.LeasePlan(plan, NOON), width=120))
+        for words in ('Waits for: node gold-1 is cleaning', 'Degraded',
+                      'fewer than it was promised', 'was replaced'):
+            self.assertIn(words, told)
+
+    def test_a_terminal_without_blocks(self):
+        """ASCII only, and nothing fails."""
+        lines = drawn(lease.LeasePlan(LEASE, NOON), width=72,
+                      encoding='ascii')
+        self.assertIn('  |' + '.' * 33 + '=' * 35, lines)
+
+    def test_identifiers_are_never_cut(self):
+        """A narrow terminal folds them."""
+        told = ''.join(drawn(lease.LeasePlan(LEASE, NOON), width=30))
+        self.assertNotIn('…', told)

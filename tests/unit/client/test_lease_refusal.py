@@ -1,0 +1,98 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Why a lease is refused, as people read it."""
+
+from __future__ import annotations
+
+import json
+
+import testtools
+
+from ironic_reservations import errors
+from ironic_reservations import faults
+from ironic_reservations.client import refusal
+
+REASON = {
+    'code': 'shortage', 'detail': 'Not enough hosts: 1 too few.',
+    'reservation': 0, 'hosts_short': 1, 'proved': True,
+    'at': '2030-01-31T12:00:00+00:00',
+    'blockers': [
+        {'start_date': '2030-01-31T11:00:00+00:00',
+         'end_date': '2030-01-31T13:00:00+00:00', 'own': True,
+         'reservation_id': 'mine', 'hosts': 2},
+        {'start_date': '2030-01-31T11:30:00+00:00',
+         'end_date': '2030-01-31T12:30:00+00:00', 'own': False,
+         'hosts': 1}]}
+LATER = {'kind': 'later', 'detail': 'The nearest later window is then.',
+         'lease': {'name': 'x'}}
+FEWER = {'kind': 'fewer', 'detail': 'Fewer hosts, 1, would be accepted.',
+         'lease': {'name': 'x'}}
+
+
+def read(**details):
+    """Give a refusal that the service has written."""
+    told = [REASON['detail'], *(each['detail']
+                                for each in details.get('offers', ())[:1])]
+    return refusal.read(faults.render_as_blazar(errors.LeaseRefused(
+        ' '.join(told), **details), 'req-1')[1])
+
+
+class LeaseRefusalTest(testtools.TestCase):
+    """From the body that the service writes to the lines that are printed."""
+
+    def test_blockers_and_offers(self):
+        """One a line, each once."""
+        self.assertEqual(
+            'Not enough hosts: 1 too few. [lease.refused] (HTTP 409) '
+            '(Request-ID: req-1)\n'
+            '  reservation 0: 1 host(s) too few at 2030-01-31 12:00:00 UTC '
+            '[shortage]\n'
+            '    in the way: 2 host(s) from 2030-01-31 11:00:00 UTC until '
+            '2030-01-31 13:00:00 UTC, of your lease with the reservation '
+            'mine\n'
+            '    in the way: 1 host(s) from 2030-01-31 11:30:00 UTC until '
+            '2030-01-31 12:30:00 UTC, of another project\n'
+            '  offer: The nearest later window is then. [later]\n'
+            '  offer: Fewer hosts, 1, would be accepted. [fewer]',
+            str(read(reasons=[REASON], offers=[LATER, FEWER])))
+
+    def test_the_search_limit_is_told(self):
+        """There may be a way."""
+        told = read(reasons=[{**REASON, 'code': 'search_limit', 'at': None,
+                              'proved': False, 'blockers': []}], offers=[])
+        self.assertIn('\n  reservation 0: [search_limit] (there may be',
+                      str(told))
+
+    def test_offers_can_be_posted(self):
+        """They are kept as they came."""
+        self.assertEqual((LATER,), read(reasons=[REASON],
+                                        offers=[LATER]).offers)
+
+    def test_other_errors_about_leases(self):
+        """Have a code, and no lines."""
+        _status, body = faults.render_as_blazar(
+            errors.LeaseNotFound('There is no lease x: gone.'), None)
+        told = refusal.read(body)
+        self.assertEqual(((), ()), (told.reasons, told.offers))
+        self.assertEqual('There is no lease x: gone. [lease.not_found] '
+                         '(HTTP 404)', str(told))
+
+    def test_details_of_another_kind(self):
+        """A later server may have others; nothing fails."""
+        _status, body = faults.render_as_blazar(errors.LeaseRefused('No.'))
+        for details in ({'reasons': ['x'], 'offers': [1]},
+                        {'reasons': [{'blockers': [{}]}],
+                         'offers': [{}]}, None):
+            document = {**json.loads(body), 'details': details}
+            self.assertIn('No. [lease.refused]',
+                          str(refusal.read(json.dumps(document))))
