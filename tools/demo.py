@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The main job on a real Ironic, told with the real ``baremetal`` command.
+"""The main job on a real Ironic, told with the real commands.
 
 ``tools/demo.sh`` installs what this needs and runs it.
 """
@@ -25,7 +25,6 @@ import os
 from pathlib import Path
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,68 +33,22 @@ import uuid
 
 from tools import all_in_one
 from tools import enrolment
+from tools import lease_story
+from tools import story as stories
 
 NODES = 12
+#: How many more there are, for leases.
+GOLDEN = 3
 #: How long the reservation lives that is seen to expire, in seconds.
-SHORT = 8
-#: How long one command may take, in seconds.
-COMMAND_TIMEOUT = 120
+SHORT = 5
 
 
 class Ended(BaseException):
     """A signal asked us to end."""
 
 
-class Unexpected(Exception):
-    """A step went another way than the demonstration says."""
-
-
-class Story:
-    """Runs commands and shows each with its answer.
-
-    :param url: the root of Ironic's API.
-    """
-
-    def __init__(self, url: str) -> None:
-        self._bin = Path(sys.executable).parent
-        self._environment = {
-            # What the caller's shell says of another cloud stays out.
-            **{name: value for name, value in os.environ.items()
-               if not name.startswith('OS_')},
-            'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': url,
-            'NO_PROXY': '127.0.0.1', 'no_proxy': '127.0.0.1',
-        }
-        self._step = 0
-
-    def tell(self, text: str) -> None:
-        """Say what comes next."""
-        self._step += 1
-        print(f'\n== {self._step}. {text}', flush=True)
-
-    def run(self, *words: str, refused: str | None = None) -> None:
-        """Run ``baremetal`` and show what it answers.
-
-        :param refused: what it has to say when it fails, as it must then.
-        :raises Unexpected: it did not do as it should.
-        """
-        print(f'$ {shlex.join(("baremetal", *words))}', flush=True)
-        done = subprocess.run(
-            [self._bin / 'baremetal', *words], env=self._environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=COMMAND_TIMEOUT)
-        if done.stdout.strip():
-            print(done.stdout.rstrip(), flush=True)
-        if refused is None and done.returncode:
-            raise Unexpected(f'The last command ended with '
-                             f'{done.returncode}, and should have worked.')
-        if refused is not None and (not done.returncode
-                                    or refused not in done.stdout):
-            raise Unexpected(f'The last command ended with '
-                             f'{done.returncode}, and should have been '
-                             f'refused with "{refused}".')
-
-
-def tell_main_job(story: Story, nodes: Sequence[enrolment.Enrolled]) -> None:
+def tell_main_job(story: stories.Story,
+                  nodes: Sequence[enrolment.Enrolled]) -> None:
     """Reserve, be refused, deploy with the proof, renew, expire, delete.
 
     :raises Unexpected: a step did not do as it should.
@@ -152,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _demonstrate(Path(folder), arguments)
     except Ended:
         _progress('Ended; nothing is left behind.')
-    except (Unexpected, all_in_one.NotStarted) as failure:
+    except (stories.Unexpected, all_in_one.NotStarted) as failure:
         print(f'demo: {failure}', file=sys.stderr)
         return 1
     return 0
@@ -161,7 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _demonstrate(folder: Path, arguments: argparse.Namespace) -> None:
     _progress('Starting Ironic with the reservations middleware ...')
     with all_in_one.AllInOne(folder, reservations={
-            'reservations': {'min_ttl': 1}}) as ironic:
+            'reservations': {'min_ttl': 1},
+            'ironic': {'poll_interval': 1}}) as ironic:
         _progress(f'Ironic serves {ironic.url}; enrolling {NODES} nodes ...')
         with ironic.session() as session:
             nodes = enrolment.enroll(session, ironic.url, NODES,
@@ -170,7 +124,12 @@ def _demonstrate(folder: Path, arguments: argparse.Namespace) -> None:
             print(json.dumps(_description(ironic, nodes)), flush=True)
         else:
             began = time.monotonic()
-            tell_main_job(Story(ironic.url), nodes)
+            with ironic.session() as session:
+                story = stories.Story(ironic.url, session)
+                tell_main_job(story, nodes)
+                lease_story.tell(story, enrolment.enroll(
+                    session, ironic.url, GOLDEN, prefix=lease_story.CLASS,
+                    resource_class=lease_story.CLASS))
             print(f'\nDone in {time.monotonic() - began:.0f} s, each step as '
                   'it should be.', flush=True)
         if arguments.keep:
@@ -198,16 +157,22 @@ def _description(ironic: all_in_one.AllInOne,
 
 
 def _how_to_talk(ironic: all_in_one.AllInOne) -> str:
-    command = Path(sys.executable).with_name('baremetal')
+    baremetal, blazar = (shlex.quote(str(Path(sys.executable).with_name(
+        name))) for name in ('baremetal', 'blazar'))
     return f"""
 It keeps serving until Ctrl-C, or "kill {os.getpid()}". To talk to it, in
 another terminal:
 
     export OS_AUTH_TYPE=none OS_ENDPOINT={ironic.url}
-    alias baremetal={shlex.quote(str(command))}
+    alias baremetal={baremetal}
     baremetal node list
     baremetal reservation create node-3 node-4
+    baremetal reservation host import --all
+    baremetal reservation lease create mine --hosts 2 --duration 1h
+    baremetal reservation availability --until +1d
     baremetal reservation --help
+    alias blazar="{blazar} --os-endpoint {ironic.url}/v1"
+    blazar lease-list
 
     curl {ironic.url}/v1/reservations
     curl {ironic.url}/reservation/"""
@@ -217,7 +182,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='tools/demo.sh',
         description='Start a real Ironic with reservations in it, and '
-                    'reserve, deploy, renew and release nodes.')
+                    'reserve, lease, deploy and release nodes.')
     parser.add_argument('--keep', action='store_true',
                         help='keep serving afterwards, until Ctrl-C')
     parser.add_argument('--json', action='store_true',

@@ -1,0 +1,47 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The demonstration of a lease goes as it says, on a real Ironic."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import testtools
+from testtools import content
+from testtools import content_type
+
+from tests.real import ironic as real_ironic
+from tools import lease_story
+from tools import story
+
+
+class LeaseStoryTest(testtools.TestCase):
+    """It checks each of its steps itself."""
+
+    def test_booked_started_deployed_extended_ended(self):
+        """In the end nobody holds the nodes, and one lease is left."""
+        ironic = self.useFixture(real_ironic.RealIronic(
+            reservations={'ironic': {'poll_interval': 1}}))
+        nodes = ironic.enroll(3, prefix=lease_story.CLASS,
+                              resource_class=lease_story.CLASS)
+        told = story.Story(ironic.url, ironic.session)
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.addDetail('told', content.Content(
+                content_type.UTF8_TEXT, lambda: [out.getvalue().encode()]))
+            lease_story.tell(told, nodes)
+        self.assertIn('Taking the offer [later].', out.getvalue())
+        self.assertEqual(
+            [('rush', 'PENDING'), ('training', 'TERMINATED')],
+            sorted((each['name'], each['status'])
+                   for each in told.ask('/v1/leases')['leases']))

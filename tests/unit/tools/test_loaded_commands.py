@@ -1,0 +1,56 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Commands that run in a copy of this process are like any other."""
+
+from __future__ import annotations
+
+import os
+
+import testtools
+
+from tools import loaded_commands
+
+
+class LoadedCommandsTest(testtools.TestCase):
+    """With a script that everybody who runs the tests has."""
+
+    def setUp(self) -> None:
+        """Load it."""
+        super().setUp()
+        self.commands = loaded_commands.LoadedCommands(('blazar',))
+
+    def run_it(self, *words: str, timeout: float = 60,
+               **environment: str) -> loaded_commands.Done:
+        """Run it."""
+        return self.commands.run('blazar', words, {
+            'PATH': os.environ['PATH'], 'NO_PROXY': '127.0.0.1',
+            **environment}, timeout)
+
+    def test_output_and_status(self):
+        """Both outputs, in order."""
+        done = self.run_it('help', 'lease-list')
+        self.assertEqual(0, done.status)
+        self.assertIn('--sort-by', done.output)
+
+    def test_failure(self):
+        """With the environment given, and not with ours."""
+        done = self.run_it('lease-list', OS_AUTH_TYPE='none',
+                           OS_ENDPOINT='http://127.0.0.1:1/v1')
+        self.assertEqual(1, done.status)
+        self.assertIn("host='127.0.0.1', port=1", done.output)
+        self.assertNotIn('OS_ENDPOINT', os.environ)
+
+    def test_too_slow(self):
+        """It is killed, and that is said."""
+        self.assertRaises(TimeoutError, self.run_it, 'help', timeout=0)

@@ -1,0 +1,132 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Console scripts, each run in a copy of a process that has loaded them.
+
+To load one takes longer than to run it. The copy is a process of its own,
+with its own arguments, environment and output, as a script of its own is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from importlib import metadata
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+import stevedore
+
+_POLL = 0.02
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """How a command ended, and what it printed to either output."""
+
+    status: int
+    output: str
+
+
+class LoadedCommands:
+    """Runs console scripts; a thread of this process must not hold locks.
+
+    :param names: of the scripts, which are loaded at once; the function of
+        each takes its arguments.
+    :param plugins: groups of entry points that they load, which are loaded
+        as well.
+    """
+
+    def __init__(self, names: Sequence[str],
+                 plugins: Sequence[str] = ()) -> None:
+        self._mains: dict[str, Callable[[list[str]], object]] = {
+            name: next(iter(metadata.entry_points(
+                group='console_scripts', name=name))).load()
+            for name in names}
+        for group in plugins:
+            stevedore.ExtensionManager(group)
+
+    def run(self, name: str, words: Sequence[str],
+            environment: Mapping[str, str], timeout: float) -> Done:
+        """Run a script until it ends.
+
+        :raises TimeoutError: it took longer; it has been killed.
+        """
+        with tempfile.TemporaryFile() as output:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            pid = os.fork()
+            if pid == 0:
+                self._become(name, words, environment, output.fileno())
+            status = _wait(pid, timeout)
+            output.seek(0)
+            return Done(os.waitstatus_to_exitcode(status),
+                        output.read().decode(errors='replace'))
+
+    def _become(self, name: str, words: Sequence[str],
+                environment: Mapping[str, str], output: int) -> None:
+        """Run the script in the copy, and never come back."""
+        status = 1
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            # NOTE: line by line, so that what both say stays in order.
+            for number, stream in ((1, 'stdout'), (2, 'stderr')):
+                setattr(sys, stream, os.fdopen(number, 'w', buffering=1,
+                                               encoding='utf-8'))
+            os.environ.clear()
+            os.environ.update(environment)
+            sys.argv = [name, *words]
+            # NOTE: not left to its default, which was read at the import.
+            status = _status(self._mains[name](list(words)))
+        except SystemExit as ended:
+            status = _status(ended.code)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+
+def _status(result: object) -> int:
+    """Give the status that a script ends with for what it returns."""
+    if result is None or isinstance(result, int):
+        return result or 0
+    print(result, file=sys.stderr)
+    return 1
+
+
+def _wait(pid: int, timeout: float) -> int:
+    deadline = time.monotonic() + timeout
+    try:
+        while True:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return status
+            if time.monotonic() > deadline:
+                raise TimeoutError(f'It took longer than {timeout:g} s.')
+            time.sleep(_POLL)
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
