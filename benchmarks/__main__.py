@@ -10,22 +10,30 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``python -m benchmarks [claims] [pages] ...``: all of them by default."""
+"""``python -m benchmarks [claims] [pages] ...``: all of them by default.
+
+``python -m benchmarks replay FILE`` has options of its own.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 
 from benchmarks import claims
 from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
+from benchmarks import replay
 
 _ALL = ('claims', 'pages', 'overhead', 'planning')
 
 
 def main() -> None:
     """Measure what the command line names."""
+    if sys.argv[1:2] == ['replay']:
+        replay.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
     parser.add_argument('what', nargs='*', choices=[*_ALL, []], default=_ALL)

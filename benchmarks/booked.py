@@ -1,0 +1,115 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Hosts with leases on them, many at a time: rows, written as they stand.
+
+Every window lies ahead, so that nothing begins or ends while it is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import datetime
+import random
+from typing import Any
+import uuid
+
+import sqlalchemy as sa
+
+from benchmarks import ground
+from ironic_reservations.db import tables
+
+#: The windows lie within as many hours from the first one.
+HOURS = 90 * 24
+_AT_ONCE = 5000
+
+
+def fill(url: str, nodes: int, bookings: int, together: int,
+         begin: datetime.datetime) -> None:
+    """Write nodes that are hosts, and leases on them.
+
+    Each node has the same number of bookings, in windows drawn at random.
+
+    :param together: how many nodes a lease has.
+    :param begin: before this nothing starts.
+    """
+    rows = _Rows(begin)
+    uuids = [rows.node() for _ in range(nodes)]
+    for first in range(0, nodes, together):
+        rows.leases(uuids[first:first + together], bookings // nodes)
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        for table, there in rows.there.items():
+            for place in range(0, len(there), _AT_ONCE):
+                connection.execute(sa.insert(table),
+                                   there[place:place + _AT_ONCE])
+
+
+class _Rows:
+    """Rows to be written, by table."""
+
+    def __init__(self, begin: datetime.datetime) -> None:
+        self.there: dict[sa.Table, list[dict[str, Any]]] = {
+            tables.nodes: [], tables.hosts: [], tables.leases: [],
+            tables.lease_reservations: [], tables.lease_events: [],
+            tables.reservations: []}
+        self._begin = begin
+        self._chance = random.Random(7)
+        self._made = begin - datetime.timedelta(days=1)
+
+    def node(self) -> str:
+        """Add a host; gives its uuid."""
+        made = str(uuid.uuid4())
+        self.there[tables.nodes].append({
+            'uuid': made, 'generation': 1, 'maintenance': False,
+            'retired': False, 'reservable': True, 'observed_at': self._made,
+            'provision_state': 'available',
+            'resource_class': ground.RESOURCE_CLASS})
+        self.there[tables.hosts].append({
+            'node_uuid': made, 'reservable': True, 'created_at': self._made})
+        return made
+
+    def leases(self, nodes: Sequence[str], count: int) -> None:
+        """Add leases that each have all of some nodes, one after another."""
+        cuts = sorted(self._chance.sample(range(HOURS), 2 * count))
+        for start, end in zip(cuts[::2], cuts[1::2], strict=True):
+            self._lease(nodes, self._begin + datetime.timedelta(hours=start),
+                        self._begin + datetime.timedelta(hours=end))
+
+    def _lease(self, nodes: Sequence[str], start: datetime.datetime,
+               end: datetime.datetime) -> None:
+        lease, reservation = str(uuid.uuid4()), str(uuid.uuid4())
+        told = max(start, end - datetime.timedelta(hours=1))
+        self.there[tables.leases].append({
+            'id': lease, 'generation': 1, 'name': f'lease {lease[:8]}',
+            'starts_at': start, 'ends_at': end, 'before_end_at': told,
+            'status': 'PENDING', 'degraded': False, 'due_at': start,
+            'created_at': self._made, 'attempts': 0})
+        self.there[tables.lease_reservations].append({
+            'id': reservation, 'lease_id': lease, 'place': 0,
+            'resource_type': 'physical:host', 'resource_id': lease,
+            'status': 'pending', 'least': len(nodes), 'most': len(nodes),
+            'hypervisor_properties': '', 'resource_properties': '',
+            'before_end': 'default', 'missing_resources': False,
+            'resources_changed': False, 'created_at': self._made})
+        self.there[tables.lease_events].extend(
+            {'id': str(uuid.uuid4()), 'lease_id': lease, 'event_type': kind,
+             'time': time, 'status': 'UNDONE', 'created_at': self._made}
+            for kind, time in (('start_lease', start),
+                               ('before_end_lease', told),
+                               ('end_lease', end)))
+        self.there[tables.reservations].extend(
+            {'uuid': str(uuid.uuid4()), 'node_uuid': node,
+             'created_at': self._made, 'starts_at': start, 'expires_at': end,
+             'state': 'planned', 'lease_reservation_id': reservation,
+             'place': place} for place, node in enumerate(nodes))
