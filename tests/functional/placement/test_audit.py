@@ -1,0 +1,279 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What an audit finds, what it costs, and what is mended."""
+
+from __future__ import annotations
+
+from placement import context as placement_context
+from placement import db_api
+from placement.objects import consumer as placement_consumer
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import consumers
+from ironic_reservations.engine import hold_settle
+from ironic_reservations.engine import holds as hold_cases
+from ironic_reservations.engine import placement_audit
+from ironic_reservations.engine import placement_repair
+from ironic_reservations.planner import hold_audit
+from tests import world
+from tests.functional.placement import faults
+from tests.functional.placement import ground
+from tests.functional.placement import in_memory
+
+GOLD = in_memory.GOLD
+Kind = hold_audit.Kind
+
+
+class _TestCase(ground.TestCase):
+
+    def audit(self, everything: bool = False) -> placement_audit.Report:
+        """As the reconciler does it, cheaply."""
+        return placement_audit.audit(self.engine, everything)
+
+    def found(self) -> list[tuple[Kind, str]]:
+        """Audit twice, cheaply and thoroughly: both find the same."""
+        found = self.audit().differences
+        self.assertEqual(found, self.audit(everything=True).differences)
+        return [(one.kind, one.node_uuid) for one in found]
+
+    def repair(self) -> dict[Kind, bool]:
+        """Audit and repair; gives what was mended."""
+        return {repair.difference.kind: repair.done for repair in
+                placement_repair.repair(self.engine, self.audit())}
+
+    def orphan(self, node: str) -> str:
+        """Leave a hold that no row knows of."""
+        return self.nodes.claim(node, consumers.fresh())
+
+    def promise(self, node: str) -> str:
+        """Promise a node, without holding it."""
+        return self.world.reserve(node).uuid
+
+
+class TestFindings(_TestCase):
+
+    def test_what_agrees_is_clean(self) -> None:
+        free, held, theirs, closed = (self.enrol() for _ in range(4))
+        self.held(held)
+        self.nodes.claim(theirs)
+        self.nodes.offer(closed, {GOLD: {**in_memory.ONE, 'reserved': 1}})
+        self.nodes.add()
+        self.assertEqual([], self.found())
+        self.assert_clean()
+
+    def test_hold_that_somebody_has_deleted_is_written_again(self) -> None:
+        node = self.enrol()
+        held = self.held(node, 'me')
+        self.assertEqual([], self.found())
+        self.client.delete_allocations(held.consumer_uuid)
+        self.assertEqual([(Kind.HOLD_MISSING, node)], self.found())
+        self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+        again, = self.rows()
+        self.assertEqual('me', again.owner)
+        self.assertNotEqual(held.consumer_uuid, again.consumer_uuid)
+        self.assert_clean()
+
+    def test_node_that_somebody_took_meanwhile_stays_theirs(self) -> None:
+        node = self.enrol()
+        reserved = self.promise(node)
+        held = self.held(node, reserved)
+        self.client.delete_allocations(held.consumer_uuid)
+        theirs = self.nodes.claim(node)
+        self.assertEqual([(Kind.HOLD_MISSING, node)], self.found())
+        self.assertEqual({Kind.HOLD_MISSING: False}, self.repair())
+        self.assertEqual([(Kind.UNHELD, node)], self.found())
+        self.assertEqual({Kind.UNHELD: False}, self.repair())
+        self.assertEqual([theirs], self.consumers(node))
+
+    def test_hold_of_a_class_that_the_node_has_no_more(self) -> None:
+        node = self.enrol()
+        self.held(node)
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(db_nodes.tables.nodes).values(
+                resource_class='iron'))
+        self.assertEqual([(Kind.HOLD_DIFFERS, node)], self.found())
+        # NOTE: Nova can change the inventory only now.
+        self.assertEqual({Kind.HOLD_DIFFERS: False}, self.repair())
+        self.assertEqual([], self.consumers(node))
+
+    def test_orphans_are_removed_and_the_claims_of_others_are_not(
+            self) -> None:
+        ours, theirs = self.enrol(), self.enrol()
+        self.orphan(ours)
+        claim = self.nodes.claim(theirs)
+        self.assertEqual([(Kind.ORPHAN, ours)], self.found())
+        self.assertEqual({Kind.ORPHAN: True}, self.repair())
+        self.assertEqual(([], [claim]),
+                         (self.consumers(ours), self.consumers(theirs)))
+        self.assert_clean()
+
+    def test_promise_that_is_not_held_is(self) -> None:
+        node, in_its_way = self.enrol(), self.enrol()
+        owners = {self.promise(node), self.promise(in_its_way)}
+        self.orphan(in_its_way)
+        self.assertEqual({(Kind.UNHELD, node), (Kind.UNHELD, in_its_way),
+                          (Kind.ORPHAN, in_its_way)}, {*self.found()})
+        self.assertEqual({Kind.UNHELD: True, Kind.ORPHAN: True},
+                         self.repair())
+        self.assertEqual(owners, {row.owner for row in self.rows()})
+        self.assert_clean()
+
+    def test_promise_whose_instance_has_the_node_is_kept(self) -> None:
+        node, instance = self.enrol(), world.new_uuid()
+        self.nodes.claim(node, instance)
+        self.world.reserve(node, instance_uuid=instance)
+        self.assertEqual([], self.found())
+        self.client.delete_allocations(instance)
+        self.assertEqual([(Kind.UNHELD, node)], self.found())
+
+    def test_more_used_than_there_is(self) -> None:
+        """F1: whoever else got in, the hold stays."""
+        node = self.enrol(total=2)
+        held = self.held(node)
+        theirs = self.nodes.claim(node)
+        self.nodes.offer(node, {GOLD: in_memory.ONE})
+        self.assertEqual([(Kind.OVERALLOCATED, node)], self.found())
+        difference, = self.audit().differences
+        self.assertIn(theirs, difference.detail)
+        self.assertEqual({Kind.OVERALLOCATED: False}, self.repair())
+        self.assertEqual(sorted((held.consumer_uuid, theirs)),
+                         self.consumers(node))
+
+    def test_usage_that_nobody_owns(self) -> None:
+        """F2: it is told, and mended once Placement has a consumer for it."""
+        node = self.enrol()
+        ghost = self.orphan(node)
+        with db_api.get_placement_engine().begin() as opened:
+            opened.execute(sa.text('DELETE FROM consumers WHERE uuid = :u'),
+                           {'u': ghost})
+        self.assertEqual([(Kind.GHOST, node)], self.found())
+        self.assertEqual({Kind.GHOST: False}, self.repair())
+        # As "placement-manage db online_data_migrations" does.
+        conf = self.there.placement.conf_fixture.conf
+        placement_consumer.create_incomplete_consumers(
+            placement_context.RequestContext(config=conf), 10)
+        self.assertEqual([(Kind.ORPHAN, node)], self.found())
+        self.assertEqual({Kind.ORPHAN: True}, self.repair())
+        self.assert_clean()
+
+    def test_node_that_placement_does_not_know(self) -> None:
+        node, = self.world.enrol(resource_class='gold')
+        self.world.enrol(resource_class='gold', provision_state='enroll')
+        self.world.enrol(resource_class=None)
+        self.assertEqual([(Kind.PROVIDER_MISSING, node)], self.found())
+
+    def test_provider_of_a_node_that_is_no_more(self) -> None:
+        """Nova cannot delete it while we hold it, and forgets it."""
+        node, used = self.enrol(), self.enrol()
+        self.held(node)
+        theirs = self.nodes.claim(used)
+        self.assertEqual([], self.found())
+        for uuid in (node, used):
+            with self.engine.database.write() as opened:
+                db_nodes.delete_node(opened, uuid)
+        # NOTE: the mirror may be wrong, so Ironic is asked.
+        self.assertEqual({Kind.PROVIDER_LEFTOVER: False}, self.repair())
+        self.world.ironic.remove(node)
+        self.world.ironic.remove(used)
+        placement_repair.repair(self.engine, self.audit())
+        self.assertEqual([(Kind.PROVIDER_LEFTOVER, used)], self.found())
+        self.assertIsNone(self.client.provider(node))
+        self.assertEqual([theirs], self.consumers(used))
+        self.client.delete_allocations(theirs)
+        self.assertEqual({Kind.PROVIDER_LEFTOVER: True}, self.repair())
+        self.assertEqual([], self.found())
+
+    def test_what_is_being_written_is_no_difference(self) -> None:
+        node = self.enrol()
+        self.network.faults = [faults.Fault.LATE, faults.Fault.LATE]
+        self.assertRaises(errors.PlacementUnavailable, self.hold, node)
+        self.network.deliver()
+        self.assertEqual([], self.found())
+        self.assertEqual(1, self.audit().in_work)
+        self.settle()
+        self.assertEqual(([], 0), (self.found(), self.audit().in_work))
+
+    def test_repair_looks_again_before_it_mends(self) -> None:
+        node = self.enrol()
+        orphan = self.orphan(node)
+        report = self.audit()
+        self.client.delete_allocations(orphan)
+        self.assertEqual([True], [
+            one.done for one in placement_repair.repair(self.engine, report)])
+        node = self.enrol()
+        self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
+        report = self.audit()
+        hold_cases.release(self.engine, ['me'])
+        self.network.calls.clear()
+        placement_repair.repair(self.engine, report)
+        self.assertEqual([], self.network.writes())
+
+
+class TestCost(_TestCase):
+
+    def calls(self) -> int:
+        self.network.calls.clear()
+        self.assertTrue(self.audit().clean)
+        return len(self.network.calls)
+
+    def test_clean_nodes_cost_nothing(self) -> None:
+        """Whatever their number, once they have been looked at."""
+        for _ in range(2):
+            for _ in range(3):
+                self.enrol()
+                self.held(self.enrol())
+                self.nodes.claim(self.enrol())
+            self.assertGreater(self.calls(), 2)
+            self.assertEqual(2, self.calls())
+
+    def test_what_has_changed_is_looked_at_and_nothing_else(self) -> None:
+        nodes = [self.enrol() for _ in range(4)]
+        held = [self.held(node, node) for node in nodes]
+        self.calls()
+        hold_cases.release(self.engine, [nodes[0]])
+        self.assertEqual(2, self.calls())
+        self.nodes.offer(nodes[1], {GOLD: {**in_memory.ONE, 'reserved': 1}})
+        self.assertEqual(1, self.audit().looked_at)
+        hold_cases.release(self.engine, [nodes[2]])
+        self.held(nodes[2])
+        self.assertEqual(1, self.audit().looked_at)
+        self.client.delete_allocations(held[3].consumer_uuid)
+        self.assertEqual([(Kind.HOLD_MISSING, nodes[3])], [
+            (one.kind, one.node_uuid) for one in self.audit().differences])
+
+    def test_each_class_costs_one_call(self) -> None:
+        self.enrol()
+        self.assertEqual(2, self.calls())
+        for resource_class in ('iron', 'Iron', 'tin'):
+            uuid, = self.world.enrol(resource_class=resource_class)
+            self.nodes.add(uuid, f'CUSTOM_{resource_class.upper()}')
+        self.assertEqual(4, self.calls())
+
+
+class TestLeftOver(_TestCase):
+
+    def test_pass_after_a_crash_finds_nothing(self) -> None:
+        """What is settled is in order; an audit has nothing to add."""
+        nodes = [self.enrol() for _ in range(3)]
+        with self.engine.database.write() as opened:
+            written, _ = [hold_cases.intend(
+                self.engine, opened, node, GOLD, 'me', None, None)
+                for node in nodes[:2]]
+        self.client.put_allocations(written.consumer_uuid, placement.Wanted(
+            {nodes[0]: {GOLD: 1}}, 'project', 'user', None, consumers.TYPE))
+        self.assertEqual({hold_settle.Settled.CONFIRMED: 1,
+                          hold_settle.Settled.DROPPED: 1}, self.settle())
+        self.assertEqual([], self.found())
