@@ -21,12 +21,15 @@ import argparse
 import sys
 
 from benchmarks import claims
+from benchmarks import leases
 from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
 from benchmarks import replay
 
-_ALL = ('claims', 'pages', 'overhead', 'planning')
+_ALL = ('claims', 'pages', 'overhead', 'planning', 'leases')
+#: How many nodes, and how many leases on them.
+_LEASED = ((1000, 5000), (10000, 100000))
 
 
 def main() -> None:
@@ -43,6 +46,8 @@ def main() -> None:
     parser.add_argument('--nodes', type=int, default=1000)
     parser.add_argument('--claims', type=int, default=50)
     parser.add_argument('--reservations', type=int, default=10000)
+    parser.add_argument('--leases', type=int, default=50,
+                        help='how many leases are made by each client')
     given = parser.parse_args()
     what = given.what or _ALL
     if 'claims' in what:
@@ -53,6 +58,9 @@ def main() -> None:
         overhead.run()
     if 'planning' in what:
         planning.run()
+    if 'leases' in what:
+        for nodes, bookings in _LEASED:
+            leases.run(given.server, nodes, bookings, given.leases)
 
 
 if __name__ == '__main__':
