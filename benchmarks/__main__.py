@@ -26,8 +26,10 @@ from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
 from benchmarks import replay
+from benchmarks import starts
 
-_ALL = ('claims', 'pages', 'overhead', 'planning', 'leases')
+_ALL = ('claims', 'pages', 'overhead', 'planning', 'leases',
+        'starts')
 #: How many nodes, and how many leases on them.
 _LEASED = ((1000, 5000), (10000, 100000))
 
@@ -48,6 +50,8 @@ def main() -> None:
     parser.add_argument('--reservations', type=int, default=10000)
     parser.add_argument('--leases', type=int, default=50,
                         help='how many leases are made by each client')
+    parser.add_argument('--starts', type=int, default=10000,
+                        help='how many leases start in one minute')
     given = parser.parse_args()
     what = given.what or _ALL
     if 'claims' in what:
@@ -61,6 +65,8 @@ def main() -> None:
     if 'leases' in what:
         for nodes, bookings in _LEASED:
             leases.run(given.server, nodes, bookings, given.leases)
+    if 'starts' in what:
+        starts.run(given.server, given.starts)
 
 
 if __name__ == '__main__':

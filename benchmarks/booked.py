@@ -137,3 +137,6 @@ class _Rows:
                 for place in range(0, len(there), _AT_ONCE):
                     connection.execute(sa.insert(table),
                                        there[place:place + _AT_ONCE])
+            # NOTE: so that who has read them already reads them again.
+            connection.execute(sa.update(tables.nodes).values(
+                generation=tables.nodes.c.generation + 1))
