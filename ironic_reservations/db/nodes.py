@@ -155,6 +155,9 @@ def is_leased(now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(r.immediate.is_(None), sa.or_(
         r.state.in_((leases.BookingState.BOUND.value,
                      leases.BookingState.ENDING.value)),
+        # NOTE: its start was cut short; what may have been written to the
+        # node is not taken back yet.
+        r.lessee.is_not(None),
         sa.and_(r.state == leases.BookingState.PLANNED.value,
                 r.starts_at <= now, r.expires_at > now)))
 

@@ -130,7 +130,7 @@ def _look(engine: Engine, lease: leases.Lease,
     taken.update({booking.node_uuid:
                   'is still being taken back from the lease before'
                   for booking, _, _ in others
-                  if booking.state is not _PLANNED
+                  if booking.begun
                   and booking.id not in own})
     return _Ground(nodes, taken)
 
