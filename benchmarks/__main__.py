@@ -18,8 +18,10 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import sys
 
+from benchmarks import beside_blazar
 from benchmarks import claims
 from benchmarks import leases
 from benchmarks import overhead
@@ -41,7 +43,8 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
-    parser.add_argument('what', nargs='*', choices=[*_ALL, []], default=_ALL)
+    parser.add_argument('what', nargs='*', choices=[*_ALL, 'blazar', []],
+                        default=_ALL)
     parser.add_argument('--server', default='mysql+pymysql://root@127.0.0.1',
                         help='SQLAlchemy URL of a database server where '
                              'databases can be made (%(default)s)')
@@ -52,6 +55,9 @@ def main() -> None:
                         help='how many leases are made by each client')
     parser.add_argument('--starts', type=int, default=10000,
                         help='how many leases start in one minute')
+    parser.add_argument('--blazar-python', type=pathlib.Path,
+                        help='the Python of an environment that has Blazar; '
+                             'by default one is made')
     given = parser.parse_args()
     what = given.what or _ALL
     if 'claims' in what:
@@ -67,6 +73,8 @@ def main() -> None:
             leases.run(given.server, nodes, bookings, given.leases)
     if 'starts' in what:
         starts.run(given.server, given.starts)
+    if 'blazar' in what:
+        beside_blazar.run(given.server, given.blazar_python)
 
 
 if __name__ == '__main__':
