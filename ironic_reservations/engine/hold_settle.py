@@ -21,9 +21,12 @@ from __future__ import annotations
 import enum
 
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import retry
@@ -134,12 +137,27 @@ def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
     return retry.until_committed(attempt)
 
 
-def forget(engine: Engine, hold: holds.Hold) -> None:
+def forget(engine: Engine, hold: holds.Hold,
+           keep_promise: bool = False) -> None:
     """Delete the row of a hold that is not there, and never will be.
 
     NOTE: a row that has changed meanwhile is somebody else's to delete.
+
+    :param keep_promise: although it was made with the hold.
     """
     def attempt() -> None:
         with engine.database.write() as connection:
-            db_holds.delete(connection, hold)
+            if db_holds.delete(connection, hold) and not keep_promise:
+                end_promise(connection, hold)
     retry.until_committed(attempt)
+
+
+def end_promise(connection: sa.Connection, hold: holds.Hold) -> None:
+    """End the promise that was made with a hold, unless it is in use.
+
+    Belongs into the transaction that gives the hold up, so that whoever dies
+    leaves both or neither.
+    """
+    if hold.state is holds.HoldState.PROMISING:
+        db_nodes.bump(connection, hold.node_uuid)
+        db_reservations.delete_unused(connection, hold.owner)

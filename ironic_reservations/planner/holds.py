@@ -28,6 +28,9 @@ class HoldState(enum.StrEnum):
 
     #: It is being written.
     RESERVING = 'reserving'
+    #: It is being written for a promise that nobody has been told of yet,
+    #: and that ends with it where it cannot be had.
+    PROMISING = 'promising'
     #: It is there.
     ACTIVE = 'active'
     #: It is being handed to an instance.
