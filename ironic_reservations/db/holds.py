@@ -168,20 +168,36 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
                     else_=_h.deadline)))
 
 
-def read_forsaken(connection: sa.Connection, now: datetime.datetime,
-                  limit: int) -> list[str]:
-    """Read for which reservations something is held that are no more."""
-    # SELECT DISTINCT owner FROM holds LEFT JOIN reservations ON uuid = owner
+def release_forsaken(connection: sa.Connection, now: datetime.datetime,
+                     limit: int) -> int:
+    """Write that what is held for nothing is to be taken back, at once.
+
+    :returns: how many holds that are.
+    """
+    # SELECT id FROM holds LEFT JOIN reservations
+    #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state <> 'releasing'
     #     AND (reservations.uuid IS NULL OR NOT (it has its node)) LIMIT ?
-    return list(connection.execute(
-        sa.select(_h.owner).distinct()
+    # NOTE: a booking that has been moved keeps its uuid.
+    forsaken = list(connection.execute(
+        sa.select(_h.id)
         .select_from(tables.holds.outerjoin(
-            tables.reservations, _r.uuid == _h.owner))
+            tables.reservations, sa.and_(_r.uuid == _h.owner,
+                                         _r.node_uuid == _h.node_uuid)))
         .where(_h.state != holds.HoldState.RELEASING.value,
                sa.or_(_r.uuid.is_(None), sa.not_(sa.or_(
                    nodes.is_live(now), nodes.is_leased(now)))))
         .limit(limit)).scalars())
+    if forsaken:
+        _release(connection, _h.id.in_(forsaken), now, now)
+    return len(forsaken)
+
+
+def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
+    """Count the holds by their state."""
+    # SELECT state, COUNT(*) FROM holds GROUP BY state
+    return {_STATES[row[0]]: row[1] for row in connection.execute(
+        sa.select(_h.state, sa.func.count()).group_by(_h.state))}
 
 
 def read_consumer(connection: sa.Connection,

@@ -115,15 +115,12 @@ def settle_one(engine: Engine, hold: holds.Hold) -> Settled | None:
 def release_forsaken(engine: Engine) -> int:
     """Have what is held for promises that are no more taken back.
 
-    :returns: for how many promises.
+    :returns: how many nodes, due at once.
     """
     def attempt() -> int:
-        now = engine.clock()
         with engine.database.write() as connection:
-            owners = db_holds.read_forsaken(connection, now, _BATCH)
-            # NOTE: due at once; the next pass takes them back.
-            db_holds.release(connection, owners, now, now)
-        return len(owners)
+            return db_holds.release_forsaken(connection, engine.clock(),
+                                             _BATCH)
     return retry.until_committed(attempt)
 
 
