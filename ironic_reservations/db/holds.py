@@ -220,3 +220,11 @@ def read_promises(connection: sa.Connection, now: datetime.datetime,
     if node_uuid is not None:
         query = query.where(_r.node_uuid == node_uuid)
     return [holds.Promise(*row) for row in connection.execute(query)]
+
+
+def read_promises_of(connection: sa.Connection, ids: Collection[int]
+                     ) -> dict[int, holds.Promise]:
+    """Read what nodes are to be held for, by the id of the booking."""
+    return {row[0]: holds.Promise(*row[1:]) for row in connection.execute(
+        sa.select(_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid,
+                  _r.project_id, _r.user_id).where(_r.id.in_(ids)))}
