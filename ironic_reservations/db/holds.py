@@ -29,6 +29,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
+from ironic_reservations.planner import facts
 from ironic_reservations.planner import holds
 
 _h = tables.holds.c
@@ -70,7 +71,10 @@ def change(connection: sa.Connection, hold: holds.Hold,
            now: datetime.datetime, **changed: Any) -> holds.Hold | None:
     """Change a hold; gives it as it is then, ``None`` if it had changed.
 
-    :param changed: ``state``, ``deadline``, ``landed``, ``instance_uuid``.
+    :param changed: ``state``, ``deadline``, ``landed``, ``instance_uuid``,
+        ``consumer_uuid``.
+    :raises oslo_db.exception.DBDuplicateEntry: another hold has that
+        consumer.
     """
     # UPDATE holds SET ..., generation = generation + 1
     #   WHERE id = ? AND generation = ?
@@ -81,6 +85,7 @@ def change(connection: sa.Connection, hold: holds.Hold,
         .where(_h.id == hold.id, _h.generation == hold.generation)
         .values(state=after.state.value, live=_live(after.state),
                 deadline=after.deadline, landed=after.landed,
+                consumer_uuid=after.consumer_uuid,
                 instance_uuid=after.instance_uuid, updated_at=now,
                 generation=after.generation)).rowcount
     return after if done else None
@@ -198,6 +203,26 @@ def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
     # SELECT state, COUNT(*) FROM holds GROUP BY state
     return {_STATES[row[0]]: row[1] for row in connection.execute(
         sa.select(_h.state, sa.func.count()).group_by(_h.state))}
+
+
+def read_deployed(connection: sa.Connection,
+                  limit: int) -> list[tuple[holds.Hold, holds.Promise]]:
+    """Read the holds of reservations that are in use, and not handed over.
+    """
+    # SELECT ... FROM holds JOIN reservations ON uuid = owner
+    #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
+    #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
+    return [(_hold(row[:len(_COLUMNS)]),
+             holds.Promise(*row[len(_COLUMNS):]))
+            for row in connection.execute(
+                sa.select(*_COLUMNS, _r.uuid, _r.node_uuid, _r.instance_uuid,
+                          _r.project_id, _r.user_id)
+                .join_from(tables.holds, tables.reservations,
+                           _r.uuid == _h.owner)
+                .where(_h.state == holds.HoldState.ACTIVE.value,
+                       _h.instance_uuid.is_(None), _r.immediate == 1,
+                       _r.state == facts.State.IN_USE.value)
+                .order_by(_h.id).limit(limit))]
 
 
 def read_consumer(connection: sa.Connection,

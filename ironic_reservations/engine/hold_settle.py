@@ -102,7 +102,7 @@ def settle_one(engine: Engine, hold: holds.Hold) -> Settled | None:
         if hold_calls.fence_move(engine, ours):
             reactivate(engine, ours)
             return Settled.CONFIRMED
-        forget(engine, ours)
+        hand_over(engine, ours)
         return Settled.MOVED
     if hold_calls.landed(engine, ours) or not hold_calls.fence_new(
             engine, ours):
@@ -132,6 +132,19 @@ def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
                 connection, hold, engine.clock(), landed=True,
                 state=holds.HoldState.ACTIVE, instance_uuid=None)
     return retry.until_committed(attempt)
+
+
+def hand_over(engine: Engine, hold: holds.Hold) -> None:
+    """Write that an instance has what was held."""
+    assert hold.instance_uuid is not None
+    instance_uuid = hold.instance_uuid
+
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            db_holds.change(connection, hold, engine.clock(), landed=True,
+                            state=holds.HoldState.ACTIVE,
+                            consumer_uuid=instance_uuid)
+    retry.until_committed(attempt)
 
 
 def forget(engine: Engine, hold: holds.Hold,

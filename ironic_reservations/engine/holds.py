@@ -226,7 +226,8 @@ def move(engine: Engine, owner: str, instance_uuid: str,
         with engine.database.write() as connection:
             held = next((row for row in db_holds.read_of_owners(
                 connection, [owner])
-                if row.state is holds.HoldState.ACTIVE), None)
+                if row.state is holds.HoldState.ACTIVE
+                and not row.handed), None)
             return held and db_holds.change(
                 connection, held, engine.clock(),
                 state=holds.HoldState.MOVING, instance_uuid=instance_uuid,
@@ -263,7 +264,7 @@ def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
 def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
            answer: placement.Answer) -> Verdict:
     if answer.done:
-        hold_settle.forget(engine, moving)
+        hold_settle.hand_over(engine, moving)
         return Verdict.INSTANCE
     if answer.outcome is placement.Outcome.UNCERTAIN:
         return Verdict.BUSY

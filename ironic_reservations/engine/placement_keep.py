@@ -24,6 +24,7 @@ import dataclasses
 from oslo_log import log
 
 from ironic_reservations.db import placement_drift
+from ironic_reservations.engine import deployed_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hold_settle
 from ironic_reservations.engine import placement_audit
@@ -70,6 +71,8 @@ def audit(engine: Engine, repair: bool, everything: bool = False) -> Kept:
     :raises PlacementUnavailable: it cannot be known.
     :raises DatabaseUnavailable: it cannot be known.
     """
+    if repair:
+        deployed_holds.hand_over_all(engine)
     report = placement_audit.audit(engine, everything)
     repairs = (tuple(placement_repair.repair(engine, report)) if repair
                else None)
