@@ -84,10 +84,10 @@ class TestReserve(TestCase):
         self.assertEqual(
             ({node: {GOLD: 1}}, 'ours', 'me', consumers.TYPE),
             (there.allocations, there.project_id, there.user_id,
-             there.consumer_type))
+             there.consumer_type or consumers.TYPE))
         self.assert_clean()
 
-    def test_hold_costs_one_transaction_and_four_statements_more(
+    def test_hold_costs_one_transaction_and_three_statements_more(
             self) -> None:
         """Two with the promise, and one to confirm, whatever the list."""
         seen: list[str] = []
@@ -240,6 +240,12 @@ class TestReserve(TestCase):
         made.append(self.reserve(*nodes))
         self.assertEqual({*nodes}, {one.node_uuid for one in made})
         self.assert_clean()
+
+
+class TestReserveOnOldPlacement(TestReserve):
+    """One from before consumers had types."""
+
+    newest = '1.29'
 
 
 class TestUnansweredWrites(TestCase):
@@ -425,3 +431,22 @@ class TestDeaths(TestCase):
             state, = opened.execute(sa.select(
                 tables.holds.c.state)).scalars()
         self.assertEqual('promising', state)
+
+
+class TestDatabaseThatFailsLate(TestCase):
+
+    def test_release_that_is_committed_is_not_told_to_have_failed(
+            self) -> None:
+        """What is left in Placement goes with the next pass."""
+        node = self.enrol()
+        made = self.reserve(node)
+
+        def fails(*_: object) -> bool:
+            raise errors.DatabaseUnavailable('It has just gone away.')
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.engine.holds.take_back', fails))
+        release.release(self.engine, made.uuid)
+        self.assert_nothing_left()
+        self.settle()
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()
