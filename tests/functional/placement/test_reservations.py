@@ -32,6 +32,7 @@ from ironic_reservations.planner import facts
 from ironic_reservations.planner import holds
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
+from ironic_reservations.reconciler import sweep
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground
@@ -231,6 +232,19 @@ class TestReserve(TestCase):
         self.settle()
         self.assertEqual([], self.consumers(other))
         self.assert_clean()
+
+    def test_uuid_that_a_client_uses_again_is_held_again(self) -> None:
+        node, uuid = self.enrol(), world.new_uuid()
+        for swept in (False, True):
+            self.reserve(node, uuid=uuid, ttl=10)
+            self.world.clock.advance(10)
+            if swept:
+                sweep.sweep(self.engine)
+            made = self.reserve(node, uuid=uuid)
+            self.assertEqual([(uuid, made.node_uuid)], [
+                (row.owner, row.node_uuid) for row in self.rows()])
+            self.assert_clean()
+            release.release(self.engine, uuid)
 
     def test_two_at_once_get_two_nodes(self) -> None:
         nodes = [self.enrol(), self.enrol()]
