@@ -194,8 +194,9 @@ def count_obstacles(connection: sa.Connection, resource_class: str | None,
          'busy'),
         (sa.exists().where(r.node_uuid == _n.uuid, is_promised(now)),
          'promised'),
-        *((_n.uuid == uuid, code)
-          for uuid, code in sorted((unheld or {}).items())),
+        *((_n.uuid.in_([uuid for uuid, each in (unheld or {}).items()
+                        if each == code]), code)
+          for code in sorted(set((unheld or {}).values()))),
         else_='busy')
     seen = sa.select(cause.label('cause')).where(
         *_wanted(resource_class, traits), *_visible(sees)).subquery()

@@ -102,7 +102,8 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
     nodes = db_nodes.read_free_nodes(
         connection, ask.resource_class, ask.traits, sees, now,
         start_at=str(uuid_module.uuid4()),
-        limit=None if promised else _SAMPLE, promised=promised,
+        limit=None if promised else _SAMPLE + len(need.unheld),
+        promised=promised,
         hosts=not hosts_closed(engine, need))
     if promised and not nodes:
         return view({}, (), {}, {}, (), now, need)

@@ -32,6 +32,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import hold_settle
 from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import retry
@@ -39,6 +40,7 @@ from ironic_reservations.planner import facts
 from ironic_reservations.planner import flavors
 from ironic_reservations.planner import holds
 from ironic_reservations.planner import lifecycle
+from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
 
 #: How often, and how long in seconds, the same request waits for an earlier
@@ -126,6 +128,32 @@ def ensure(engine: Engine,
     if obstacle is not None:
         _end(engine, reservation)
     return obstacle
+
+
+def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:
+    """Find all nodes that others have in Placement, in a few calls.
+
+    NOTE: where there is something of ours, holding the node may make room.
+
+    :raises PlacementUnavailable: it cannot be known.
+    """
+    with engine.database.read() as connection:
+        nodes = db_nodes.read_nodes(connection, ask.node_uuids,
+                                    with_traits=False)
+        ours = {row.node_uuid for row in db_holds.read_all(connection)}
+    classes = {uuid: name for uuid, node in nodes.items()
+               if uuid not in ours
+               and node.provision_state == facts.AVAILABLE
+               and ask.resource_class in (None, node.resource_class)
+               and isinstance(name := class_of(node), str)}
+    client = hold_calls.client(engine)
+    may = set(client.consumer(ask.instance_uuid).allocations)
+    for name in sorted(set(classes.values())):
+        may |= {each.uuid for each in client.providers(
+            resources=f'{name}:1')}
+    return {uuid: reasons.Reason(
+        uuid, reasons.HELD_ELSEWHERE, 'has no room for one more in Placement')
+        for uuid in classes if uuid not in may}
 
 
 def _end(engine: Engine, reservation: facts.Reservation) -> None:

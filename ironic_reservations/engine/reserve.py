@@ -38,6 +38,9 @@ from ironic_reservations.planner import holds
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
 
+#: How many nodes that cannot be held in Placement are found out one by one.
+_TRIES = 3
+
 
 @dataclasses.dataclass(frozen=True)
 class _Made:
@@ -83,6 +86,12 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         if obstacle is None:
             break
         unheld[obstacle.node_uuid] = obstacle
+        if len(unheld) == _TRIES:
+            # NOTE: one after the other could go on for as many nodes as
+            # there are.
+            for uuid, why in reservation_holds.without_room(
+                    engine, ask).items():
+                unheld.setdefault(uuid, why)
     assert isinstance(made, _Made)
     if not made.before:
         engine.announcer.tell(announce.CREATE, made.reservation)

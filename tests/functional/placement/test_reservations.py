@@ -151,6 +151,53 @@ class TestReserve(TestCase):
                          self.refused())
         self.assert_clean()
 
+    def test_cost_is_the_same_however_many_nodes_others_hold(self) -> None:
+        seen: list[str] = []
+        sa.event.listen(self.engine.database.engine,
+                        'before_cursor_execute',
+                        lambda *args: seen.append(args[2]))
+        costs = {}
+        for count in (5, 20):
+            nodes = [self.enrol() for _ in range(count + 1)]
+            for node in nodes[:-1]:
+                self.nodes.claim(node)
+            seen.clear()
+            self.network.calls.clear()
+            self.assertEqual(nodes[-1], self.reserve(*nodes).node_uuid)
+            costs[count] = len(seen), len(self.network.calls)
+        self.assertEqual(costs[5], costs[20])
+
+    def test_node_that_is_ours_to_take_back_is_not_passed_by(self) -> None:
+        """Although there is no room for one more yet."""
+        taken, last = [self.enrol() for _ in range(4)], self.enrol()
+        for node in taken:
+            self.nodes.claim(node)
+        made = self.reserve(last)
+        self.network.faults = [Fault.LOST]
+        release.release(self.engine, made.uuid)
+        self.assertEqual(1, len(self.consumers(last)))
+        self.assertEqual(last, self.reserve(*taken, last).node_uuid)
+        self.assert_clean()
+
+    def test_node_that_the_instance_has_is_not_passed_by(self) -> None:
+        taken, last = [self.enrol() for _ in range(4)], self.enrol()
+        for node in taken:
+            self.nodes.claim(node)
+        instance = self.nodes.claim(last)
+        self.assertEqual(last, self.reserve(
+            *taken, last, instance_uuid=instance).node_uuid)
+
+    def test_pick_by_class_finds_the_one_among_many(self) -> None:
+        """More than it looks at in one go, and without asking Ironic."""
+        self.world.conf.set_override('confirm', 'mirror', 'ironic')
+        for _ in range(40):
+            self.nodes.claim(self.enrol())
+        free = self.enrol()
+        self.assertEqual(free, self.reserve().node_uuid)
+        self.assertEqual([{'code': reasons.HELD_ELSEWHERE, 'nodes': 40},
+                          {'code': reasons.RESERVED, 'nodes': 1}],
+                         self.refused())
+
     def test_node_that_the_instance_has_already_is_not_claimed_again(
             self) -> None:
         node = self.enrol()
