@@ -20,8 +20,8 @@ Broken off at any moment, the next run goes on from what is there; see
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import enum
 import random
@@ -119,7 +119,8 @@ def collisions(there: Iterable[facts.Node]) -> dict[str, list[str]]:
 
 
 def heal(engine: Engine, there: Iterable[facts.Node], apply: bool,
-         skip_unallocated: bool = False) -> Iterator[Result]:
+         skip_unallocated: bool = False
+         ) -> Generator[Result, None, None]:
     """Heal nodes, one after the other.
 
     :param apply: whether anything is to be changed.
