@@ -112,11 +112,10 @@ def read_of_node(connection: sa.Connection,
         .order_by(_h.id))]
 
 
-def supersede(connection: sa.Connection, node_uuid: str, owner: str,
+def supersede(connection: sa.Connection, node_uuid: str,
               now: datetime.datetime, deadline: datetime.datetime) -> None:
-    """Write that a node is to be taken back from all other reservations."""
-    _release(connection, sa.and_(_h.node_uuid == node_uuid,
-                                 _h.owner != owner), now, deadline)
+    """Write that a node is to be taken back from whoever it is held for."""
+    _release(connection, _h.node_uuid == node_uuid, now, deadline)
 
 
 def read_of_owners(connection: sa.Connection,

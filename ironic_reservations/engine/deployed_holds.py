@@ -63,7 +63,8 @@ def _hand_over(engine: Engine, owner: str, instance_uuid: str,
     """Hand one hold over; tells whether Placement answered."""
     try:
         hold_cases.move(engine, owner, instance_uuid, project_id, user_id)
-    except (errors.PlacementUnavailable, errors.Contention) as exc:
+    except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
+            errors.Contention) as exc:
         LOG.warning('The hold for the reservation of instance %(instance)s '
                     'is handed over later: %(why)s', {
                         'instance': instance_uuid, 'why': exc})

@@ -145,7 +145,7 @@ def intend(engine: Engine, connection: sa.Connection, node_uuid: str,
     """
     now, until = engine.clock(), hold_calls.deadline(engine)
     if supersede:
-        db_holds.supersede(connection, node_uuid, owner, now, until)
+        db_holds.supersede(connection, node_uuid, now, until)
     return db_holds.insert(connection, holds.Hold(
         id=0, consumer_uuid=consumers.fresh(), node_uuid=node_uuid,
         owner=owner, resource_class=class_name,

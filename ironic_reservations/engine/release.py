@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from oslo_log import log
+
 from ironic_reservations import errors
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
@@ -25,6 +27,8 @@ from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import retry
 from ironic_reservations.planner import facts
+
+LOG = log.getLogger(__name__)
 
 
 def release(engine: Engine, uuid: str) -> None:
@@ -48,7 +52,17 @@ def release(engine: Engine, uuid: str) -> None:
         return reservation
     engine.announcer.tell(announce.DELETE, retry.until_committed(attempt))
     if engine.placement is not None:
+        _take_back(engine, uuid)
+
+
+def _take_back(engine: Engine, uuid: str) -> None:
+    try:
         hold_cases.take_back(engine, [uuid])
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        # NOTE: the reservation is over all the same, and nobody is to be
+        # told otherwise.
+        LOG.warning('What was held for a reservation that was released is '
+                    'taken back later: %s', exc)
 
 
 def release_on(engine: Engine, reservation: facts.Reservation,

@@ -32,6 +32,7 @@ from ironic_reservations.planner import facts
 from ironic_reservations.planner import holds
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
+from ironic_reservations.reconciler import sweep
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground
@@ -84,10 +85,10 @@ class TestReserve(TestCase):
         self.assertEqual(
             ({node: {GOLD: 1}}, 'ours', 'me', consumers.TYPE),
             (there.allocations, there.project_id, there.user_id,
-             there.consumer_type))
+             there.consumer_type or consumers.TYPE))
         self.assert_clean()
 
-    def test_hold_costs_one_transaction_and_four_statements_more(
+    def test_hold_costs_one_transaction_and_three_statements_more(
             self) -> None:
         """Two with the promise, and one to confirm, whatever the list."""
         seen: list[str] = []
@@ -232,6 +233,19 @@ class TestReserve(TestCase):
         self.assertEqual([], self.consumers(other))
         self.assert_clean()
 
+    def test_uuid_that_a_client_uses_again_is_held_again(self) -> None:
+        node, uuid = self.enrol(), world.new_uuid()
+        for swept in (False, True):
+            self.reserve(node, uuid=uuid, ttl=10)
+            self.world.clock.advance(10)
+            if swept:
+                sweep.sweep(self.engine)
+            made = self.reserve(node, uuid=uuid)
+            self.assertEqual([(uuid, made.node_uuid)], [
+                (row.owner, row.node_uuid) for row in self.rows()])
+            self.assert_clean()
+            release.release(self.engine, uuid)
+
     def test_two_at_once_get_two_nodes(self) -> None:
         nodes = [self.enrol(), self.enrol()]
         made: list[facts.Reservation] = []
@@ -240,6 +254,12 @@ class TestReserve(TestCase):
         made.append(self.reserve(*nodes))
         self.assertEqual({*nodes}, {one.node_uuid for one in made})
         self.assert_clean()
+
+
+class TestReserveOnOldPlacement(TestReserve):
+    """One from before consumers had types."""
+
+    newest = '1.29'
 
 
 class TestUnansweredWrites(TestCase):
@@ -425,3 +445,22 @@ class TestDeaths(TestCase):
             state, = opened.execute(sa.select(
                 tables.holds.c.state)).scalars()
         self.assertEqual('promising', state)
+
+
+class TestDatabaseThatFailsLate(TestCase):
+
+    def test_release_that_is_committed_is_not_told_to_have_failed(
+            self) -> None:
+        """What is left in Placement goes with the next pass."""
+        node = self.enrol()
+        made = self.reserve(node)
+
+        def fails(*_: object) -> bool:
+            raise errors.DatabaseUnavailable('It has just gone away.')
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.engine.holds.take_back', fails))
+        release.release(self.engine, made.uuid)
+        self.assert_nothing_left()
+        self.settle()
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()
