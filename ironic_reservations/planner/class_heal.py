@@ -29,6 +29,7 @@ ours.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import enum
 from typing import Any
@@ -164,8 +165,9 @@ def _judge_used(view: View, offered: Inventory, name: str) -> Verdict:
     if amount == 1:
         if mine.keys() & OLD:
             return Verdict(Step.TIDY if _is_closed(offered) else Step.CLOSE)
-        return Verdict(Step.OPEN if lump or _left_over(view, offered)
-                       else Reason.IN_ORDER)
+        if lump or _left_over(view, offered):
+            return Verdict(Step.OPEN)
+        return _taken(_others_with(view, name)) or Verdict(Reason.IN_ORDER)
     obstacle = _obstacle(view, offered, name, mine)
     if obstacle is not None:
         return Verdict(Step.OPEN) if lump else obstacle
@@ -181,13 +183,16 @@ def _obstacle(view: View, offered: Inventory, name: str,
     if mine.get(name):
         return Verdict(Reason.ODD, said=(
             f'The instance has {mine[name]} of {name}; a node has 1.'))
-    if others and not lump:
-        if view.ours.issuperset(others):
-            return Verdict(Reason.HELD, said=(
-                'A reservation or a lease holds the node in Placement. Run '
-                'it again when that is over.'))
-        return Verdict(Reason.TAKEN, said=(
-            f'Others have allocated the node: {", ".join(others)}.'))
+    if lump:
+        # NOTE: Placement lets in who has asked at the moment when it was
+        # closed, now and then.
+        others = _others_with(view, name)
+    if others and view.ours.issuperset(others):
+        return Verdict(Reason.HELD, said=(
+            'A reservation or a lease holds the node in Placement. Run it '
+            'again when that is over.'))
+    if others:
+        return _taken(others)
     if not mine and view.elsewhere:
         return Verdict(Reason.ELSEWHERE, said=(
             'The instance has allocated other providers, and not the node '
@@ -204,6 +209,19 @@ def _obstacle(view: View, offered: Inventory, name: str,
             f'The provider offers {offered[name]["total"]} of {name}; a '
             'node is 1.'))
     return None
+
+
+def _others_with(view: View, name: str) -> list[str]:
+    """Give who else has the class."""
+    return sorted(consumer for consumer, resources in view.consumers.items()
+                  if consumer != view.node.instance_uuid
+                  and name in resources)
+
+
+def _taken(others: Sequence[str]) -> Verdict | None:
+    return Verdict(Reason.TAKEN, said=(
+        f'Others have allocated the node: {", ".join(others)}.')
+    ) if others else None
 
 
 def is_lump(offered: Inventory, name: str) -> bool:

@@ -436,3 +436,27 @@ class TestWhileTheCloudRuns(TestCase):
         self.assertEqual((Outcome.LEFT, 'taken'), self.heal()[node])
         self.assertEqual({node: OLD}, self.has(rival))
         self.assertEqual({*OLD}, {*self.offers(node)})
+
+    def test_claim_that_placement_let_in_while_it_was_closed(self) -> None:
+        """F1: then the node is left to them, and opened again."""
+        instance, rival = world.new_uuid(), world.new_uuid()
+        node = self.bare_node(instance)
+
+        def get_in() -> None:
+            closed = self.offers(node)
+            self.nodes.offer(node, {**closed, GOLD: in_memory.ONE})
+            self.give(rival, {node: {GOLD: 1}})
+            self.nodes.offer(node, closed)
+        self.before_write(3, get_in)
+        self.assertEqual((Outcome.LEFT, 'taken'), self.heal()[node])
+        self.assertEqual(({node: {GOLD: 1}}, {}),
+                         (self.has(rival), self.has(instance)))
+        self.assertEqual({GOLD: dict(in_memory.ONE)}, self.offers(node))
+
+    def test_node_that_two_have_is_told_of(self) -> None:
+        node, instance = self.used_node_without_allocation()
+        self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'total': 2}})
+        for each in (instance, world.new_uuid()):
+            self.give(each, {node: {GOLD: 1}})
+        self.nodes.offer(node, {GOLD: in_memory.ONE})
+        self.assertEqual((Outcome.LEFT, 'taken'), self.heal()[node])
