@@ -20,6 +20,7 @@ from typing import Any
 
 import fixtures
 import hypothesis
+from hypothesis.internal.conjecture import providers
 import schemathesis
 from schemathesis import checks
 from schemathesis.core import failures
@@ -58,6 +59,11 @@ class FuzzCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        # NOTE: what is drawn from the constants of the modules that happen to
+        # be loaded differs from one run to the next.
+        self.useFixture(fixtures.MonkeyPatch(
+            'hypothesis.internal.conjecture.providers._get_local_constants',
+            providers.Constants))
         self.world = self.useFixture(
             world.World(identity.administrator, 'noauth'))
 
