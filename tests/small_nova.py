@@ -18,6 +18,7 @@ client makes: its statuses, and the shapes of its errors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import dataclasses
 import http.server
 import json
@@ -70,6 +71,7 @@ class SmallNova(fixtures.Fixture):
     :ivar servers: by uuid.
     :ivar deleting: whether a server that is to be deleted takes its time.
     :ivar keeps: whether deleted servers are kept to be restored.
+    :ivar deleted: called with each server that is gone.
     :ivar busy: servers that cannot be deleted now.
     :ivar asked: the method and path of each request.
     :ivar answer: a status to answer everything with, and no reason.
@@ -80,6 +82,7 @@ class SmallNova(fixtures.Fixture):
         self.flavors: dict[str, Flavor] = {}
         self.servers: dict[str, Server] = {}
         self.deleting = self.keeps = False
+        self.deleted: Callable[[str], object] = lambda _: None
         self.busy: set[str] = set()
         self.asked: list[str] = []
         self.answer: int | None = None
@@ -113,7 +116,12 @@ class SmallNova(fixtures.Fixture):
         """Have gone those servers that are being deleted."""
         for uuid, server in list(self.servers.items()):
             if server.task_state == 'deleting':
-                del self.servers[uuid]
+                self.go(uuid)
+
+    def go(self, uuid: str) -> None:
+        """Have a server gone."""
+        del self.servers[uuid]
+        self.deleted(uuid)
 
     # What is answered
 
@@ -130,16 +138,21 @@ class SmallNova(fixtures.Fixture):
             parts = url.path.removeprefix('/v2.1/').split('/')
             query = dict(parse.parse_qsl(url.query))
             if parts[0] == 'flavors':
-                return self._flavors(method, parts[1:], body)
+                return self._flavors(method, parts[1:], query, body)
             return self._servers(method, parts[1:], query, body)
         except _Refused as refused:
             return refused.status, {refused.cause: {
                 'code': refused.status, 'message': str(refused)}}
 
     def _flavors(self, method: str, parts: list[str],
-                 body: Any) -> tuple[int, Any]:
+                 query: dict[str, str], body: Any) -> tuple[int, Any]:
         if not parts:
             return self._create(body['flavor'])
+        if parts == ['detail']:
+            return 200, _page('flavors', query, {
+                ident: {**each.shown, 'extra_specs': each.extra_specs}
+                for ident, each in self.flavors.items()
+                if query['is_public'] == 'None'})
         flavor = self.flavors.get(parts[0])
         if flavor is None:
             raise _Refused(404, 'itemNotFound',
@@ -187,7 +200,12 @@ class SmallNova(fixtures.Fixture):
     def _servers(self, method: str, parts: list[str],
                  query: dict[str, str], body: Any) -> tuple[int, Any]:
         if parts == ['detail']:
-            return 200, self._page(query)
+            return 200, _page('servers', query, {
+                uuid: _shown(uuid, server)
+                for uuid, server in self.servers.items()
+                if query.get('flavor') in (None, server.flavor)
+                and query.get('host') in (None, server.host)
+                and query['all_tenants'] == '1'})
         server = self.servers.get(parts[0])
         if server is None:
             raise _Refused(404, 'itemNotFound',
@@ -201,21 +219,18 @@ class SmallNova(fixtures.Fixture):
         elif self.deleting:
             server.task_state = 'deleting'
         else:
-            del self.servers[parts[0]]
+            self.go(parts[0])
         return (202 if body else 204), None
 
-    def _page(self, query: dict[str, str]) -> dict[str, Any]:
-        wanted = [(uuid, server) for uuid, server
-                  in sorted(self.servers.items())
-                  if query.get('flavor') in (None, server.flavor)
-                  and query.get('host') in (None, server.host)
-                  and query['all_tenants'] == '1'
-                  and uuid > query.get('marker', '')]
-        page: dict[str, Any] = {'servers': [
-            _shown(uuid, server) for uuid, server in wanted[:_PAGE]]}
-        if len(wanted) > _PAGE:
-            page['servers_links'] = [{'rel': 'next', 'href': 'unused'}]
-        return page
+
+def _page(kind: str, query: dict[str, str],
+          found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    left = [found[ident] for ident in sorted(found)
+            if ident > query.get('marker', '')]
+    page: dict[str, Any] = {kind: left[:_PAGE]}
+    if len(left) > _PAGE:
+        page[f'{kind}_links'] = [{'rel': 'next', 'href': 'unused'}]
+    return page
 
 
 def _shown(uuid: str, server: Server) -> dict[str, Any]:

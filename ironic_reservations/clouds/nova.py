@@ -38,7 +38,7 @@ VERSION_HEADER = 'OpenStack-API-Version'
 Answer = placement.Answer
 Outcome = placement.Outcome
 
-#: How many servers one request lists; Nova may give less.
+#: How many one request lists; Nova may give less.
 _PAGE = 500
 _DELETED = 'DELETED'
 _SOFT_DELETED = 'SOFT_DELETED'
@@ -119,13 +119,14 @@ class Nova:
         :raises NovaUnavailable: it cannot be known.
         """
         body = self._read(f'/flavors/{parse.quote(ident, safe="")}')
-        if body is None:
-            return None
-        found = body['flavor']
-        return Flavor(found['id'], found['name'], found['vcpus'],
-                      found['ram'], found['disk'],
-                      found['os-flavor-access:is_public'],
-                      dict(found['extra_specs']))
+        return None if body is None else _flavor(body['flavor'])
+
+    def flavors(self) -> Iterator[Flavor]:
+        """Read all flavors, also private ones, page by page.
+
+        :raises NovaUnavailable: it cannot be known.
+        """
+        return map(_flavor, self._pages('flavors', {'is_public': 'None'}))
 
     def create_flavor(self, flavor: Flavor) -> Answer:
         """Make a flavor, without its extra specs."""
@@ -172,20 +173,8 @@ class Nova:
             that there is not.
         :raises NovaUnavailable: it cannot be known.
         """
-        marker: str | None = None
-        while True:
-            query = {**filters, 'all_tenants': '1', 'limit': str(_PAGE)}
-            if marker is not None:
-                query['marker'] = marker
-            body = self._read('/servers/detail?' + parse.urlencode(query))
-            if body is None:
-                raise errors.NovaUnavailable(
-                    'Nova does not list servers. ' + _remedy(404))
-            for found in body['servers']:
-                yield _server(found)
-            if not body['servers'] or not body.get('servers_links'):
-                return
-            marker = body['servers'][-1]['id']
+        return map(_server, self._pages('servers', {**filters,
+                                                    'all_tenants': '1'}))
 
     def server(self, uuid: str) -> Server | None:
         """Read a server; ``None`` where Nova has none.
@@ -208,6 +197,22 @@ class Nova:
                            {'forceDelete': None})
 
     # Sending
+
+    def _pages(self, kind: str, query: Mapping[str, str]
+               ) -> Iterator[Mapping[str, Any]]:
+        marker: dict[str, str] = {}
+        while True:
+            body = self._read(f'/{kind}/detail?' + parse.urlencode(
+                {**query, 'limit': str(_PAGE), **marker}))
+            if body is None:
+                # NOTE: also where the last one of a page is gone by now;
+                # half a list must not pass for a whole one.
+                raise errors.NovaUnavailable(
+                    f'Nova does not list {kind}. ' + _remedy(404))
+            yield from body[kind]
+            if not body[kind] or not body.get(f'{kind}_links'):
+                return
+            marker = {'marker': body[kind][-1]['id']}
 
     def _read(self, path: str) -> Any:
         try:
@@ -249,6 +254,12 @@ class Nova:
             return response.status_code, response.json()
         except ValueError:
             return response.status_code, None
+
+
+def _flavor(body: Mapping[str, Any]) -> Flavor:
+    return Flavor(body['id'], body['name'], body['vcpus'], body['ram'],
+                  body['disk'], body['os-flavor-access:is_public'],
+                  dict(body['extra_specs']))
 
 
 def _server(body: Mapping[str, Any]) -> Server:

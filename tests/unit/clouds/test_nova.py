@@ -47,6 +47,13 @@ class TestFlavors(TestCase):
         self.assertEqual(FLAVOR, self.client.flavor('f1'))
         self.assertEqual(frozenset(), self.client.projects_of('f1'))
 
+    def test_all_pages_of_flavors_are_read(self) -> None:
+        made = [nova.Flavor(f'f{number}', f'name {number}', 1, 1, 0)
+                for number in range(5)]
+        for flavor in made:
+            self.client.create_flavor(flavor)
+        self.assertEqual(made, list(self.client.flavors()))
+
     def test_second_one_of_that_id_is_told_from_the_first(self) -> None:
         self.made()
         self.assertIs(Outcome.EXISTS,
