@@ -87,25 +87,29 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     suspects = [host for host in hosts if everything or host not in children
                 or seen.get(children[host].uuid)
                 != _as_seen(rows, host, children[host])]
-    found = _compare(engine, rows, suspects)
+    offered, found = _compare(engine, rows, suspects)
+    # NOTE: what is being worked on is to be looked at again, whether or not
+    # anything changes until then.
+    unsettled = {each.node_uuid for each in found} | {
+        host for host, one in offered.items() if any(
+            providers.class_of(ident) in (one.offers or {})
+            for ident in rows.in_work)}
+    seen_now = {children[host].uuid: _as_seen(rows, host, children[host])
+                for host in suspects
+                if host in children and host not in unsettled}
     if found:
         # NOTE: what is read is not of one moment; what differs still does.
-        rows = read(engine)
-        again = _compare(engine, rows, {
+        _, again = _compare(engine, read(engine), {
             each.node_uuid for each in found if each.node_uuid})
         found = [each for each in found if each in again]
-    wrong = {each.node_uuid for each in found}
-    working = {providers.class_of(ident) for ident in rows.in_work}
-    return found, {
-        children[host].uuid: _as_seen(rows, host, children[host])
-        for host in suspects if host in children and host not in wrong
-        and not working}
+    return found, seen_now
 
 
 def _compare(engine: Engine, rows: planner.Rows, hosts: Iterable[str]
-             ) -> list[hold_audit.Difference]:
+             ) -> tuple[dict[str, planner.Offered],
+                        list[hold_audit.Difference]]:
     offered = {host: _offered(engine, host) for host in hosts}
-    return planner.compare(rows, offered, hold_calls.client(
+    return offered, planner.compare(rows, offered, hold_calls.client(
         engine).classes(), _flavors(engine))
 
 

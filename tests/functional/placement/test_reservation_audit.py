@@ -29,6 +29,7 @@ from ironic_reservations.planner import reservation_providers as planner
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing
 from tests import world
+from tests.functional.placement import faults
 from tests.functional.placement import in_memory
 from tests.functional.placement import reserved
 
@@ -192,6 +193,48 @@ class TestFindings(TestCase):
             self.brought(dataclasses.replace(wanted, active=False))
             self.assertEqual([], self.found())
             self.brought(wanted)
+
+    def test_what_was_worked_on_is_looked_at_once_more(self) -> None:
+        """Also where nothing has changed when its rows are gone."""
+        self.brought(self.started(1))
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(tables.reservations).values(
+                state='ending'))
+        self.assertEqual([], self.found())
+        placement_audit.audit(self.engine)
+        self.over()
+        self.assertEqual([Kind.RESERVATION_LEFTOVER],
+                         [kind for kind, _ in self.found()])
+
+    def test_others_are_remembered_while_one_is_worked_on(self) -> None:
+        wanted = self.brought(self.started(2))
+        one, two = sorted(wanted.counts)
+        self.assertEqual([], self.found())
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(tables.reservations).values(
+                state='ending'))
+        child = reservation_look.child_of(two)
+        self.nodes.offer(child, {})
+        placement_audit.audit(self.engine)
+        self.network.calls.clear()
+        placement_audit.audit(self.engine)
+        looked_at = [uuid for uuid in map(reservation_look.child_of,
+                                          (one, two))
+                     if any(uuid in call for call in self.network.calls)]
+        self.assertEqual([reservation_look.child_of(one)], looked_at)
+
+    def test_write_that_comes_late_is_found(self) -> None:
+        """After the lease is over, and its rows are gone."""
+        wanted = self.started(1)
+        self.network.faults = [faults.Fault.LATE]
+        self.assertNotEqual((), self.bring(wanted).waits)
+        self.brought(dataclasses.replace(wanted, active=False))
+        with self.engine.database.write() as opened:
+            opened.execute(sa.delete(tables.reservations))
+        self.network.deliver()
+        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_nothing()
 
     def test_more_servers_than_were_reserved_are_told(self) -> None:
         """F1: Placement gives more than it has, if it is asked at once."""
