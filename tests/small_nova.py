@@ -85,6 +85,7 @@ class SmallNova(fixtures.Fixture):
         self.deleted: Callable[[str], object] = lambda _: None
         self.busy: set[str] = set()
         self.asked: list[str] = []
+        self._one_at_a_time = threading.Lock()
         self.answer: int | None = None
 
     def _setUp(self) -> None:
@@ -128,6 +129,11 @@ class SmallNova(fixtures.Fixture):
     def serve(self, method: str, path: str, version: str | None,
               body: Any) -> tuple[int, Any]:
         """Give the status and the document."""
+        with self._one_at_a_time:
+            return self._serve(method, path, version, body)
+
+    def _serve(self, method: str, path: str, version: str | None,
+               body: Any) -> tuple[int, Any]:
         url = parse.urlsplit(path)
         self.asked.append(f'{method} {url.path}')
         if self.answer is not None:
