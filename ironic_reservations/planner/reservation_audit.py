@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import functools
 
 from ironic_reservations.planner import hold_audit
 from ironic_reservations.planner import reservation_providers as providers
@@ -43,9 +44,16 @@ class Rows:
         default_factory=dict)
 
     def of_host(self, host: str) -> dict[str, int]:
-        """Give what is offered for a host, by class."""
-        return {providers.class_of(ident): counts[host]
-                for ident, counts in self.counts.items() if host in counts}
+        """Give what a host is to offer, by class."""
+        return self._by_host.get(host, {})
+
+    @functools.cached_property
+    def _by_host(self) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for ident, counts in self.counts.items():
+            for host, count in counts.items():
+                found.setdefault(host, {})[providers.class_of(ident)] = count
+        return found
 
 
 @dataclasses.dataclass(frozen=True)
