@@ -47,6 +47,9 @@ _OF_ONE = (Act.MAKE_PROVIDER, Act.OFFER, Act.CLOSE, Act.WITHDRAW,
            Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.TAKE_FROM,
            Act.REMOVE_ACCESS)
 
+#: A server in the middle of something is not done with it at once.
+_OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER)
+
 _Failure = tuple[planner.Step, placement.Answer]
 
 
@@ -87,7 +90,8 @@ def bring(engine: Engine, wanted: planner.Wanted,
         if not left:
             return Result(tuple(planner.waits(wanted, seen)))
         failures = _take_all(engine, wanted, left, before_each)
-        again = any(answer.outcome in _AGAIN for _, answer in failures)
+        again = any(answer.outcome in _AGAIN and step.act not in _OF_SERVERS
+                    for step, answer in failures)
         if any(step.act is Act.DELETE_CLASS
                and answer.outcome is Outcome.IN_USE
                for step, answer in failures):
