@@ -268,6 +268,18 @@ class PlacementUnavailable(ReservationError):
     status, code = 503, 'service.placement_unavailable'
 
 
+class NovaUnavailable(ReservationError):
+    """Nova does not answer, or refuses our own credentials."""
+
+    status, code = 503, 'service.nova_unavailable'
+
+
+class ProofUnknown(ReservationError):
+    """Placement, which could tell whose the node is, does not answer."""
+
+    status, code = 503, 'guard.proof_unknown'
+
+
 class Unexpected(ReservationError):
     """A bug: the request id leads to the traceback in the log."""
 

@@ -255,6 +255,22 @@ class Placement:
         return None if body is None else Inventories(
             body['resource_provider_generation'], body['inventories'])
 
+    def class_there(self, name: str) -> bool:
+        """Tell whether there is a resource class.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        return self._read(f'/resource_classes/{name}') is not None
+
+    def classes(self) -> frozenset[str]:
+        """Read the names of all resource classes.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read('/resource_classes')
+        return frozenset(found['name'] for found in (
+            [] if body is None else body['resource_classes']))
+
     def candidates(self, query: Iterable[tuple[str, str]]
                    ) -> list[dict[str, Resources]]:
         """Read from where a request could be served, now.

@@ -107,8 +107,10 @@ def _rows(kept: placement_keep.Kept) -> list[dict[str, str | bool | None]]:
     for difference in kept.report.differences:
         mended = told.get(difference)
         rows.append({
-            'kind': difference.kind.value, 'node': difference.node_uuid,
+            'kind': difference.kind.value,
+            'node': difference.node_uuid or None,
             'consumer': difference.consumer_uuid,
+            'reservation': difference.reservation_id or None,
             'detail': difference.detail,
             'repaired': None if mended is None else mended.done,
             'why_not': None if mended is None else mended.said or None})
@@ -128,7 +130,7 @@ def _print(kept: placement_keep.Kept) -> None:
             table.add_column(name, overflow='fold')
         for row in rows:
             table.add_row(
-                str(row['kind']), str(row['node']),
+                str(row['kind']), str(row['node'] or ''),
                 str(row['consumer'] or ''), str(row['detail']),
                 '' if row['repaired'] is None else 'yes' if row['repaired']
                 else f'no: {row["why_not"]}')

@@ -34,6 +34,14 @@ guard_opts = [
                      'for as its proof where the caller has the role '
                      'service. With this, Nova deploys on reserved nodes '
                      'without being changed. Works with keystone only.'),
+    cfg.BoolOpt('proof_by_placement', default=False,
+                help='Let a caller with the role service use a leased node '
+                     'for an instance that has the class of that lease on '
+                     'the node in Placement, as the scheduler of Nova writes '
+                     'it for servers of the flavor of the lease. Placement '
+                     'is asked where nothing else is shown; while it does '
+                     'not answer, such a request is refused with 503. Needs '
+                     '[placement] enabled. Works with keystone only.'),
     cfg.IntOpt('passage_timeout', default=120, min=5,
                help='For how long, in seconds, a request that was let '
                     'through keeps others off the node if its end is never '

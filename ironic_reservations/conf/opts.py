@@ -26,10 +26,12 @@ from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
 from ironic_reservations.conf import leases
+from ironic_reservations.conf import nova
 from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
 
-_ROOMS = (default, api, guard, ironic, leases, placement, reservations)
+_ROOMS = (default, api, guard, ironic, leases, nova, placement,
+          reservations)
 
 
 def register(conf: cfg.ConfigOpts) -> None:

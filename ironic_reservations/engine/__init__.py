@@ -20,6 +20,7 @@ from oslo_config import cfg
 
 from ironic_reservations import clock as clock_module
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement as placement_client
 from ironic_reservations.db import connection
 from ironic_reservations.engine import announce
@@ -35,6 +36,8 @@ class Engine:
         is all that there is (tools, tests of the timeline).
     :ivar placement: where promised nodes are held; ``None`` where they are
         not.
+    :ivar nova: where leases of instances get their flavors; ``None`` where
+        they get none.
     """
 
     conf: cfg.ConfigOpts
@@ -44,6 +47,7 @@ class Engine:
     timelines: timelines.Timelines
     ironic: ironic_client.Ironic | None = None
     placement: placement_client.Placement | None = None
+    nova: nova_client.Nova | None = None
 
 
 def build(conf: cfg.ConfigOpts,
@@ -54,4 +58,7 @@ def build(conf: cfg.ConfigOpts,
                   announcer=announce.Announcer(conf),
                   timelines=timelines.Timelines(conf), ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)
-                             if conf.placement.enabled else None))
+                             if conf.placement.enabled else None),
+                  nova=(nova_client.Nova.over_http(conf)
+                        if conf.placement.enabled and conf.nova.enabled
+                        else None))

@@ -42,6 +42,7 @@ from ironic_reservations.engine import aside
 from ironic_reservations.engine import choose
 from ironic_reservations.engine import deployed_holds
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import placement_proof
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import refused_passage
 from ironic_reservations.engine import retry
@@ -70,7 +71,8 @@ class Passage:
 
 def admit(engine: Engine, node_uuid: str, proof: str | None = None,
           vouched_instance: str | None = None, required: bool = False,
-          act: planner_admit.Act = planner_admit.Act.USE) -> Passage:
+          act: planner_admit.Act = planner_admit.Act.USE,
+          placed_instance: str | None = None) -> Passage:
     """Let a request take a node for use, or refuse it.
 
     Whoever deploys without a lease has the node nobody knows how long, so
@@ -81,13 +83,16 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
     :param vouched_instance: the instance for which a trusted service asks.
     :param required: whether a free node may be taken without a reservation.
     :param act: what the request does to the node.
+    :param placed_instance: the instance that a trusted service asks for,
+        which Placement may say has the node by a lease.
     :raises ProofRequired: the node is reserved, or leased.
     :raises ProofInvalid: not by what was shown.
     :raises ReservationRequired: it is free, and that is not enough.
     :raises NodePromised: a lease needs it later.
+    :raises ProofUnknown: Placement does not tell.
     :raises DatabaseUnavailable: it cannot be known.
     """
-    claim = planner_admit.Claim(proof, vouched_instance)
+    shown_claim = planner_admit.Claim(proof, vouched_instance)
 
     def attempt() -> tuple[Passage, aside.Room | None]:
         now = engine.clock()
@@ -100,14 +105,26 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
             needed = required or act is planner_admit.Act.USE and (
                 _closed(engine, connection, node_uuid))
         leased = leases.of_node(promised, now)
+        claim = shown_claim
         verdict = planner_admit.admit(claim, held, now, needed, leased, act)
+        if (verdict is planner_admit.Verdict.PROOF_REQUIRED
+                and placed_instance is not None
+                and leased.holder is not None
+                and not (held is not None and held.live(now))
+                and placement_proof.shown(engine, node_uuid, leased.holder,
+                                          placed_instance)):
+            # NOTE: what has been read may be old by now; then the commit
+            # below fails, and all is looked at again.
+            claim = planner_admit.Claim(leased.holder)
+            verdict = planner_admit.admit(claim, held, now, needed, leased,
+                                          act)
         if not verdict.passes:
             raise refused_passage.refusal(verdict, node_uuid, claim, held,
                                           promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
             return _open(engine, node, None, None, now,
-                         starting=_starting(promised, proof)), None
+                         starting=_starting(promised, claim.proof)), None
         shown = held if verdict is planner_admit.Verdict.PROVEN else None
         room = (_make_room(engine, node, now, leased)
                 if node is not None and act.lasts else None)

@@ -31,6 +31,7 @@ from ironic_reservations.db import providers_seen
 from ironic_reservations.engine import consumers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hold_calls
+from ironic_reservations.engine import reservation_audit
 from ironic_reservations.engine import retry
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import flavors
@@ -61,12 +62,16 @@ class Report:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """What our database says."""
+    """What our database says.
+
+    :ivar children: what is seen of reservation providers.
+    """
 
     nodes: Mapping[str, facts.Node]
     held: Mapping[str, list[holds.Hold]]
     promises: Mapping[str, holds.Promise]
     seen: Mapping[str, providers_seen.Seen]
+    children: Mapping[str, providers_seen.Seen]
 
 
 def audit(engine: Engine, everything: bool = False) -> Report:
@@ -98,9 +103,14 @@ def audit(engine: Engine, everything: bool = False) -> Report:
             seen[uuid] = providers_seen.Seen(
                 there[uuid].generation, view.class_name,
                 hold_audit.expected(view.hold, view.promise))
+    differences, children = reservation_audit.find(
+        engine, there, rows.children, everything)
+    found += differences
+    seen.update(children)
+    before = {**rows.seen, **rows.children}
     _remember(engine, {uuid: one for uuid, one in seen.items()
-                       if rows.seen.get(uuid) != one},
-              rows.seen.keys() - there.keys())
+                       if before.get(uuid) != one},
+              before.keys() - there.keys())
     return Report(len(rows.nodes), len(suspects), in_work, tuple(found))
 
 
@@ -173,11 +183,15 @@ def _read(engine: Engine) -> _Rows:
         of_nodes: dict[str, list[holds.Hold]] = {}
         for hold in db_holds.read_all(connection):
             of_nodes.setdefault(hold.node_uuid, []).append(hold)
+        seen = providers_seen.read(connection)
+        children = {uuid: one for uuid, one in seen.items()
+                    if one.resource_class == reservation_audit.MARK}
         return _Rows(
             db_nodes.read_nodes(connection, with_traits=False), of_nodes,
             {promise.node_uuid: promise for promise
              in db_holds.read_promises(connection, now)},
-            providers_seen.read(connection))
+            {uuid: one for uuid, one in seen.items()
+             if uuid not in children}, children)
 
 
 def _free(engine: Engine, rows: _Rows) -> frozenset[str]:

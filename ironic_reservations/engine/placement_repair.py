@@ -24,6 +24,8 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import placement_audit
+from ironic_reservations.engine import reservation_audit
+from ironic_reservations.engine import reservation_providers
 from ironic_reservations.planner import hold_audit
 
 Kind = hold_audit.Kind
@@ -49,9 +51,23 @@ def repair(engine: Engine,
     :raises DatabaseUnavailable: nothing more could be written.
     """
     # NOTE: an orphan may be what keeps a node from being held.
-    order = sorted(report.differences, key=lambda one: (
-        one.kind is not Kind.ORPHAN, one))
-    return [_repair(engine, difference) for difference in order]
+    order = sorted((one for one in report.differences
+                    if not one.reservation_id), key=lambda one: (
+                        one.kind is not Kind.ORPHAN, one))
+    repairs = [_repair(engine, difference) for difference in order]
+    return repairs + _repair_reservations(
+        engine, [one for one in report.differences if one.reservation_id])
+
+
+def _repair_reservations(engine: Engine,
+                         differences: list[hold_audit.Difference]
+                         ) -> list[Repair]:
+    try:
+        said = reservation_audit.repair(engine, differences)
+    except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
+        said = dict.fromkeys(differences, str(exc))
+    return [Repair(difference, not said[difference], said[difference])
+            for difference in differences]
 
 
 def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
@@ -124,6 +140,10 @@ def _remove_provider(engine: Engine, view: hold_audit.View) -> str:
     if engine.ironic is None or engine.ironic.node(
             view.node_uuid) is not None:
         return 'Ironic does not say that the node is gone.'
+    # NOTE: its child may stand in the way, which Nova deletes with it.
+    said = reservation_providers.forget_host(engine, view.node_uuid)
+    if said:
+        return said
     answer = hold_calls.client(engine).delete_provider(view.node_uuid)
     return ('' if answer.outcome in (placement.Outcome.DONE,
                                      placement.Outcome.GONE)

@@ -98,7 +98,8 @@ class Acts:
             node.instance_uuid if self._vouches(node.caller) else None,
             required=(self._always_required
                       and asked.target in bodies.DEPLOYS),
-            act=_act(asked.target))
+            act=_act(asked.target),
+            placed_instance=self._placed(node.caller, node.instance_uuid))
         return self._carry(environ, passage, inward.rebuilt(
             environ, _provision_path(node.uuid), body=asked.body))
 
@@ -131,7 +132,8 @@ class Acts:
             required=(self._always_required
                       and asked.instance_uuid is not None),
             act=(admit.Act.FREE if asked.instance_uuid is None
-                 else admit.Act.USE))
+                 else admit.Act.USE),
+            placed_instance=self._placed(node.caller, instance_uuid))
         return self._carry(environ, passage, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch))
 
@@ -250,8 +252,17 @@ class Acts:
         return bool(self._engine.conf.guard.require == 'always')
 
     def _vouches(self, caller: wsgi.Environ) -> bool:
+        return (self._engine.conf.guard.instance_uuid_from_service
+                and self._serves(caller))
+
+    def _placed(self, caller: wsgi.Environ,
+                instance_uuid: str | None) -> str | None:
+        """Give the instance, if Placement may speak for it."""
+        return (instance_uuid if self._engine.conf.guard.proof_by_placement
+                and self._serves(caller) else None)
+
+    def _serves(self, caller: wsgi.Environ) -> bool:
         return (self._strategy == identity.KEYSTONE
-                and self._engine.conf.guard.instance_uuid_from_service
                 and _SERVICE_ROLE in identity.roles(caller))
 
     def _carry(self, environ: wsgi.Environ, passage: passages.Passage,

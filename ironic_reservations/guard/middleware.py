@@ -68,12 +68,19 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     """Put the reservations round an Ironic.
 
     :param strategy: how Ironic authenticates its callers.
+    :raises RuntimeError: something is configured that does not go together.
     """
     if strategy not in _PROVIDERS:
         raise RuntimeError(
             f'Ironic authenticates with "{strategy}", which '
             'ironic-reservations does not know. Use one of '
             f'{", ".join(sorted(_PROVIDERS))}.')
+    if conf.guard.proof_by_placement and not conf.placement.enabled:
+        raise RuntimeError(
+            'Proofs by Placement are switched on, and holds there are not. '
+            'Set enabled in the section [placement] of '
+            'ironic-reservations.conf, or take proof_by_placement out of '
+            '[guard].')
     transport = in_process.InProcess(app)
     engine = engine_module.build(conf, ironic_client.Ironic(
         service.Authenticated(transport, conf, strategy)))

@@ -45,19 +45,28 @@ class Kind(enum.StrEnum):
     PROVIDER_MISSING = 'provider_missing'
     #: Placement knows a node that is no more.
     PROVIDER_LEFTOVER = 'provider_leftover'
+    #: A lease of instances lacks what it is to have of a host.
+    RESERVATION_MISSING = 'reservation_missing'
+    #: It has more or less of it than it is to have.
+    RESERVATION_DIFFERS = 'reservation_differs'
+    #: One that is over has something still.
+    RESERVATION_LEFTOVER = 'reservation_leftover'
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Difference:
     """One thing that differs.
 
+    :ivar node_uuid: empty where it is about no node.
     :ivar detail: a sentence for people.
+    :ivar reservation_id: of the lease of instances that it is about.
     """
 
     kind: Kind
     node_uuid: str
     consumer_uuid: str | None = None
     detail: str = dataclasses.field(default='', compare=False)
+    reservation_id: str = ''
 
 
 @dataclasses.dataclass(frozen=True)

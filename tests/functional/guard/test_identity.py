@@ -14,46 +14,20 @@
 from __future__ import annotations
 
 import base64
-import pathlib
-from unittest import mock
 import uuid
-
-import requests
 
 from tests.functional.guard import base
 from tests.functional.guard import keystone_ironic
-from tools import all_in_one
-
-_ROOT = pathlib.Path(__file__).parents[3]
-_SERVICE = (f'import sys; sys.path.insert(0, {str(_ROOT)!r}); '
-            'from tests.functional.guard import keystone_ironic as k; '
-            'k.main()')
-
-
-def _token(name):
-    return {'X-Auth-Token': f'token-of-{name}'}
-
-
-class _WithKeystone(all_in_one.AllInOne):
-    """Runs the script with the tokens instead of the plain service."""
-
-    def session(self) -> requests.Session:
-        session = super().session()
-        session.headers.update(_token('the-system'))
-        return session
-
-    def _spawn(self) -> None:
-        with mock.patch.object(all_in_one, '_SERVICE', _SERVICE):
-            super()._spawn()
+from tests.functional.guard import with_keystone
 
 
 class KeystoneTestCase(base.GuardTestCase):
 
-    identity = _token('the-system')
+    identity = with_keystone.token('the-system')
 
     @classmethod
     def make(cls, folder):
-        return _WithKeystone(
+        return with_keystone.WithKeystone(
             folder,
             options={
                 'DEFAULT': {'auth_strategy': 'keystone'},
@@ -65,7 +39,7 @@ class KeystoneTestCase(base.GuardTestCase):
                            'token': 'token-of-our-service'}})
 
     def _as(self, name):
-        self.identity = _token(name)
+        self.identity = with_keystone.token(name)
 
     def _owned(self, owner):
         return self.enroll(owner=keystone_ironic.PROJECTS[owner])[0]

@@ -26,6 +26,7 @@ import requests
 import sqlalchemy as sa
 
 from ironic_reservations import engine as engine_module
+from ironic_reservations.clouds import nova
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import connection
 
@@ -149,10 +150,16 @@ class _MortalSender:
 
 
 def mortal(engine: engine_module.Engine, sender: placement.Sender,
-           last: int) -> engine_module.Engine:
-    """Give an engine as a process has it that dies at a step."""
+           last: int, to_nova: placement.Sender | None = None
+           ) -> engine_module.Engine:
+    """Give an engine as a process has it that dies at a step.
+
+    :param to_nova: sends requests to Nova, where there is one.
+    """
     steps = Steps(last)
     return dataclasses.replace(
         engine, database=_MortalDatabase(engine.database, steps),
         placement=placement.Placement(_MortalSender(sender, steps),
-                                      placement.ADMIN))
+                                      placement.ADMIN),
+        nova=None if to_nova is None else nova.Nova(
+            _MortalSender(to_nova, steps), authenticated=False))

@@ -69,7 +69,7 @@ class Served(fixtures.Fixture):
                  '--preload', '-w', str(self._workers), '--threads', '1',
                  '--no-control-socket', '-b', f'127.0.0.1:{port}',
                  'placement.wsgi.api:application'],
-                stdout=output, stderr=output, env={
+                stdout=output, stderr=output, start_new_session=True, env={
                     **os.environ, 'OS_PLACEMENT_CONFIG_DIR': str(folder)})
         self.addCleanup(self._stop)
         self._wait(pathlib.Path(log, 'log'))
@@ -84,6 +84,17 @@ class Served(fixtures.Fixture):
                 time.sleep(0.1)
         raise AssertionError('Placement does not start:\n'
                              + log.read_text(errors='replace')[-2000:])
+
+    def pause(self) -> None:
+        """Have it answer nobody, as one that is overloaded."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Have it answer again."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, what: signal.Signals) -> None:
+        os.killpg(self._process.pid, what)
 
     def _stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)

@@ -1,0 +1,307 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What we ask of Nova, one call each; no write is ever sent twice.
+
+A write gives an answer, which tells whether it was done, or why not, or that
+nobody knows.  A read gives what is there, or raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+from urllib import parse
+
+from keystoneauth1 import exceptions as ksa_exc
+from keystoneauth1 import loading
+from oslo_config import cfg
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+
+#: The oldest that shows the extra specs with a flavor.
+VERSION = '2.61'
+VERSION_HEADER = 'OpenStack-API-Version'
+
+Answer = placement.Answer
+Outcome = placement.Outcome
+
+#: How many one request lists; Nova may give less.
+_PAGE = 500
+_DELETED = 'DELETED'
+_SOFT_DELETED = 'SOFT_DELETED'
+_DELETING = ('deleting', 'force-deleting', 'soft-deleting')
+
+
+@dataclasses.dataclass(frozen=True)
+class Flavor:
+    """A flavor.
+
+    :ivar ram_mb: in MiB.
+    :ivar disk_gb: in GiB.
+    """
+
+    id: str
+    name: str
+    vcpus: int
+    ram_mb: int
+    disk_gb: int
+    public: bool = False
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    """A server, of whatever project.
+
+    :ivar host: of the nova-compute that has it; ``None``: none yet.
+    :ivar node: the name of the hypervisor: of a node of Ironic, its uuid.
+    """
+
+    uuid: str
+    status: str
+    task_state: str | None = None
+    project_id: str | None = None
+    host: str | None = None
+    node: str | None = None
+
+    @property
+    def going(self) -> bool:
+        """Tell whether it is being deleted already, or is."""
+        return self.status == _DELETED or self.task_state in _DELETING
+
+    @property
+    def kept(self) -> bool:
+        """Tell whether it is deleted, and kept to be restored."""
+        return self.status == _SOFT_DELETED
+
+
+class Nova:
+    """Reads and writes, all with the same version of the API.
+
+    :param sender: how requests get there.
+    :param authenticated: whether the sender has credentials.
+    """
+
+    def __init__(self, sender: placement.Sender,
+                 authenticated: bool = True) -> None:
+        self._sender = sender
+        self._authenticated = authenticated
+
+    @classmethod
+    def over_http(cls, conf: cfg.ConfigOpts) -> Nova:
+        """Give a client for the endpoint that [nova] describes."""
+        auth = loading.load_auth_from_conf_options(conf, 'nova')
+        session = loading.load_session_from_conf_options(
+            conf, 'nova', auth=auth)
+        return cls(
+            loading.load_adapter_from_conf_options(
+                conf, 'nova', session=session, auth=auth),
+            conf.nova.auth_type not in (None, 'none'))
+
+    # Flavors
+
+    def flavor(self, ident: str) -> Flavor | None:
+        """Read a flavor; ``None`` where there is none.
+
+        :raises NovaUnavailable: it cannot be known.
+        """
+        body = self._read(f'/flavors/{parse.quote(ident, safe="")}')
+        return None if body is None else _flavor(body['flavor'])
+
+    def flavors(self) -> Iterator[Flavor]:
+        """Read all flavors, also private ones, page by page.
+
+        :raises NovaUnavailable: it cannot be known.
+        """
+        return map(_flavor, self._pages('flavors', {'is_public': 'None'}))
+
+    def create_flavor(self, flavor: Flavor) -> Answer:
+        """Make a flavor, without its extra specs."""
+        return self._write('POST', '/flavors', {'flavor': {
+            'id': flavor.id, 'name': flavor.name, 'vcpus': flavor.vcpus,
+            'ram': flavor.ram_mb, 'disk': flavor.disk_gb,
+            'os-flavor-access:is_public': flavor.public}})
+
+    def write_extra_specs(self, ident: str,
+                          specs: Mapping[str, str]) -> Answer:
+        """Write some extra specs of a flavor, and leave the others."""
+        return self._write('POST', f'/flavors/{ident}/os-extra_specs',
+                           {'extra_specs': dict(specs)})
+
+    def delete_flavor(self, ident: str) -> Answer:
+        """Delete a flavor; servers that were made with it stay."""
+        return self._write('DELETE', f'/flavors/{ident}')
+
+    def projects_of(self, ident: str) -> frozenset[str] | None:
+        """Read who may use a private flavor; ``None``: there is none.
+
+        :raises NovaUnavailable: it cannot be known.
+        """
+        body = self._read(f'/flavors/{ident}/os-flavor-access')
+        return None if body is None else frozenset(
+            each['tenant_id'] for each in body['flavor_access'])
+
+    def add_access(self, ident: str, project_id: str) -> Answer:
+        """Let a project use a private flavor."""
+        return self._write('POST', f'/flavors/{ident}/action',
+                           {'addTenantAccess': {'tenant': project_id}})
+
+    def remove_access(self, ident: str, project_id: str) -> Answer:
+        """Let a project use a private flavor no more."""
+        return self._write('POST', f'/flavors/{ident}/action',
+                           {'removeTenantAccess': {'tenant': project_id}})
+
+    # Servers
+
+    def servers(self, **filters: str) -> Iterator[Server]:
+        """Read servers of all projects, page by page.
+
+        :param filters: such as ``flavor`` and ``host``; none has a flavor
+            that there is not.
+        :raises NovaUnavailable: it cannot be known.
+        """
+        return map(_server, self._pages('servers', {**filters,
+                                                    'all_tenants': '1'}))
+
+    def server(self, uuid: str) -> Server | None:
+        """Read a server; ``None`` where Nova has none.
+
+        NOTE: nor does it show one of another project to a user who is not
+        an administrator; :meth:`servers` raises for that one.
+
+        :raises NovaUnavailable: it cannot be known.
+        """
+        body = self._read(f'/servers/{uuid}')
+        return None if body is None else _server(body['server'])
+
+    def delete_server(self, uuid: str) -> Answer:
+        """Begin to delete a server."""
+        return self._write('DELETE', f'/servers/{uuid}')
+
+    def force_delete_server(self, uuid: str) -> Answer:
+        """Begin to delete a server that is kept to be restored."""
+        return self._write('POST', f'/servers/{uuid}/action',
+                           {'forceDelete': None})
+
+    # Sending
+
+    def _pages(self, kind: str, query: Mapping[str, str]
+               ) -> Iterator[Mapping[str, Any]]:
+        marker: dict[str, str] = {}
+        while True:
+            body = self._read(f'/{kind}/detail?' + parse.urlencode(
+                {**query, 'limit': str(_PAGE), **marker}))
+            if body is None:
+                # NOTE: also where the last one of a page is gone by now;
+                # half a list must not pass for a whole one.
+                raise errors.NovaUnavailable(
+                    f'Nova does not list {kind}. ' + _remedy(404))
+            yield from body[kind]
+            if not body[kind] or not body.get(f'{kind}_links'):
+                return
+            marker = {'marker': body[kind][-1]['id']}
+
+    def _read(self, path: str) -> Any:
+        try:
+            status, body = self._send('GET', path)
+        except ksa_exc.ClientException as exc:
+            raise errors.NovaUnavailable(
+                f'Nova cannot be asked ({type(exc).__name__}). '
+                + _remedy(503)) from exc
+        if status == 200 and isinstance(body, dict):
+            return body
+        if status == 404 and 'itemNotFound' in (body or {}):
+            # NOTE: any other 404 is that of something in front of Nova.
+            return None
+        raise errors.NovaUnavailable(
+            f'Nova answered {status} to GET {path.partition("?")[0]}: '
+            f'{_said(body)} {_remedy(status)}')
+
+    def _write(self, method: str, path: str, body: Any = None) -> Answer:
+        try:
+            status, answer = self._send(method, path, body)
+        except ksa_exc.ConnectionError as exc:
+            return Answer(Outcome.UNCERTAIN, 'Nova did not answer '
+                                             f'({type(exc).__name__}).')
+        except ksa_exc.ClientException as exc:
+            # NOTE: no token, or no endpoint: nothing was sent.
+            return Answer(Outcome.REFUSED, 'Nova cannot be asked '
+                          f'({type(exc).__name__}). ' + _remedy(401))
+        return _judge(path, status, answer)
+
+    def _send(self, method: str, path: str,
+              body: Any = None) -> tuple[int, Any]:
+        response = self._sender.request(
+            path, method, raise_exc=False, authenticated=self._authenticated,
+            connect_retries=0, status_code_retries=0,
+            headers={'Accept': 'application/json',
+                     VERSION_HEADER: f'compute {VERSION}'},
+            **({} if body is None else {'json': body}))
+        try:
+            return response.status_code, response.json()
+        except ValueError:
+            return response.status_code, None
+
+
+def _flavor(body: Mapping[str, Any]) -> Flavor:
+    return Flavor(body['id'], body['name'], body['vcpus'], body['ram'],
+                  body['disk'], body['os-flavor-access:is_public'],
+                  dict(body['extra_specs']))
+
+
+def _server(body: Mapping[str, Any]) -> Server:
+    return Server(body['id'], body['status'],
+                  body.get('OS-EXT-STS:task_state'), body.get('tenant_id'),
+                  body.get('OS-EXT-SRV-ATTR:host'),
+                  body.get('OS-EXT-SRV-ATTR:hypervisor_hostname'))
+
+
+def _said(answer: Any) -> str:
+    """Find the sentence in an error, which is below a name of its cause."""
+    if isinstance(answer, dict):
+        for cause in answer.values():
+            if isinstance(cause, dict) and 'message' in cause:
+                return ' '.join(str(cause['message']).split())
+    return 'It gives no reason.'
+
+
+def _remedy(status: int) -> str:
+    if status in (401, 403):
+        return ('Its credentials for this service are not right: the '
+                'operator should look at [nova] in '
+                'ironic-reservations.conf.')
+    if status in (404, 406):
+        return ('This service needs the address of its API as [nova] in '
+                'ironic-reservations.conf says, and version '
+                f'{VERSION} of it at least.')
+    return ('It is tried again later; if it lasts, the operator should look '
+            'at [nova] in ironic-reservations.conf.')
+
+
+def _judge(path: str, status: int, answer: Any) -> Answer:
+    said = _said(answer)
+    if 200 <= status < 300:
+        return Answer(Outcome.DONE)
+    if status == 404 and 'itemNotFound' in (answer or {}):
+        return Answer(Outcome.GONE, said)
+    if status == 409:
+        # NOTE: of a server, it is in the middle of something.
+        return Answer(Outcome.AGAIN if path.startswith('/servers')
+                      else Outcome.EXISTS, said)
+    if status in (408, 413, 429) or status >= 500 or status < 400:
+        return Answer(Outcome.UNCERTAIN, f'Nova answered {status}.')
+    return Answer(Outcome.REFUSED,
+                  f'Nova answered {status}: {said} {_remedy(status)}')

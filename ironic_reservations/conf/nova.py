@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of [nova]: flavors of instance leases, and their servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keystoneauth1 import loading
+from oslo_config import cfg
+
+GROUP = 'nova'
+
+nova_opts = [
+    cfg.BoolOpt('enabled', default=False,
+                help='Whether each lease of instances gets a private flavor '
+                     'in Nova while it lasts, and loses its servers at the '
+                     'end. Needs [placement] enabled, and a user that may '
+                     'make flavors and sees the servers of all projects, in '
+                     'a Nova that offers at least version 2.61 of its API.'),
+    cfg.StrOpt('slot_class', default='CUSTOM_IRONIC_SLOT',
+               regex='^CUSTOM_[A-Z0-9_]{1,248}$',
+               help='The resource class of which a flavor asks for one where '
+                    'it asks the host itself for nothing else. The scheduler '
+                    'of Nova finds no host otherwise. The operator gives one '
+                    'to each node with a provider.yaml of nova-compute.'),
+]
+
+
+def register(conf: cfg.ConfigOpts) -> None:
+    """Make the options known to a configuration object."""
+    conf.register_opts(nova_opts, GROUP)
+    loading.register_session_conf_options(conf, GROUP)
+    loading.register_auth_conf_options(conf, GROUP)
+    loading.register_adapter_conf_options(conf, GROUP)
+    conf.set_default('auth_type', 'none', GROUP)
+    conf.set_default('service_type', 'compute', GROUP)
+    # NOTE: nobody waits for the answer but the reconciler.
+    conf.set_default('timeout', 30, GROUP)
+    conf.set_default('valid_interfaces', ['internal', 'public'], GROUP)
+
+
+def list_opts() -> list[tuple[str, Sequence[Any]]]:
+    """List the options for oslo-config-generator."""
+    return [(GROUP, [*nova_opts,
+                     *loading.get_session_conf_options(),
+                     *loading.get_auth_common_conf_options(),
+                     *loading.get_auth_plugin_conf_options('password'),
+                     *loading.get_adapter_conf_options()])]

@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Queries of what leases of instances have of hosts now."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.planner import leases
+
+#: The types of those lease reservations that are for instances.
+TYPES = ('virtual:instance', 'flavor:instance')
+
+_l = tables.lease_reservations.c
+_r = tables.reservations.c
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """What a lease reservation has of a host.
+
+    :ivar count: how many instances.
+    :ivar state: of their bookings.
+    """
+
+    reservation_id: str
+    node_uuid: str
+    state: leases.BookingState
+    project_id: str | None
+    count: int
+
+
+def read_shares(connection: sa.Connection,
+                now: datetime.datetime) -> list[Share]:
+    """Read what has begun, or is to begin by now."""
+    # SELECT lease_reservation_id, node_uuid, state, MAX(project_id), COUNT(*)
+    #   FROM reservations JOIN lease_reservations ON ...
+    #   WHERE resource_type IN (...) AND (state != 'planned'
+    #     OR starts_at <= ?) GROUP BY lease_reservation_id, node_uuid, state
+    query = sa.select(
+        _r.lease_reservation_id, _r.node_uuid, _r.state,
+        sa.func.max(_r.project_id), sa.func.count()
+    ).select_from(tables.reservations.join(
+        tables.lease_reservations, _l.id == _r.lease_reservation_id)
+    ).where(_l.resource_type.in_(TYPES), sa.or_(
+        _r.state != leases.BookingState.PLANNED.value, _r.starts_at <= now)
+    ).group_by(_r.lease_reservation_id, _r.node_uuid, _r.state)
+    return [Share(row[0], row[1], leases.BookingState(row[2]), row[3],
+                  row[4]) for row in connection.execute(query)]
+
+
+def read_ids(connection: sa.Connection) -> frozenset[str]:
+    """Read the ids of all lease reservations, over or not."""
+    return frozenset(connection.scalars(sa.select(_l.id)))

@@ -1,0 +1,272 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""An endpoint that answers as Nova does, for flavors and servers.
+
+In this process, over HTTP, with what Nova 34 says to each request that the
+client makes: its statuses, and the shapes of its errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import http.server
+import json
+import threading
+from typing import Any
+from urllib import parse
+
+import fixtures
+from keystoneauth1 import adapter
+from keystoneauth1 import noauth
+from keystoneauth1 import session as ksa_session
+
+from ironic_reservations.clouds import nova
+from tests import world
+
+_PAGE = 2
+
+
+@dataclasses.dataclass
+class Flavor:
+    """A flavor, as it is kept."""
+
+    shown: dict[str, Any]
+    extra_specs: dict[str, str] = dataclasses.field(default_factory=dict)
+    projects: set[str] = dataclasses.field(default_factory=set)
+
+
+@dataclasses.dataclass
+class Server:
+    """A server, as it is kept."""
+
+    flavor: str
+    project: str
+    host: str
+    status: str = 'ACTIVE'
+    task_state: str | None = None
+
+
+class _Refused(Exception):
+
+    def __init__(self, status: int, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.cause = status, cause
+
+
+class SmallNova(fixtures.Fixture):
+    """Flavors and servers in memory, behind HTTP.
+
+    :ivar flavors: by id.
+    :ivar servers: by uuid.
+    :ivar deleting: whether a server that is to be deleted takes its time.
+    :ivar keeps: whether deleted servers are kept to be restored.
+    :ivar deleted: called with each server that is gone.
+    :ivar busy: servers that cannot be deleted now.
+    :ivar asked: the method and path of each request.
+    :ivar answer: a status to answer everything with, and no reason.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flavors: dict[str, Flavor] = {}
+        self.servers: dict[str, Server] = {}
+        self.deleting = self.keeps = False
+        self.deleted: Callable[[str], object] = lambda _: None
+        self.busy: set[str] = set()
+        self.asked: list[str] = []
+        self._one_at_a_time = threading.Lock()
+        self.answer: int | None = None
+
+    def _setUp(self) -> None:
+        server = http.server.ThreadingHTTPServer(
+            ('127.0.0.1', 0), _handler(self))
+        thread = threading.Thread(target=server.serve_forever,
+                                  kwargs={'poll_interval': 0.01})
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        self.endpoint = f'http://127.0.0.1:{server.server_port}/v2.1'
+        self.client = nova.Nova(self.sender(), authenticated=False)
+
+    def sender(self) -> adapter.Adapter:
+        """Give what sends requests to it."""
+        return adapter.Adapter(
+            ksa_session.Session(auth=noauth.NoAuth()),
+            service_type='compute', endpoint_override=self.endpoint)
+
+    def boot(self, flavor: str, project: str = 'project',
+             host: str = 'host-1', uuid: str | None = None) -> str:
+        """Have a server run; gives its uuid."""
+        uuid = uuid or world.new_uuid()
+        self.servers[uuid] = Server(flavor, project, host)
+        return uuid
+
+    def vanish(self) -> None:
+        """Have gone those servers that are being deleted."""
+        for uuid, server in list(self.servers.items()):
+            if server.task_state == 'deleting':
+                self.go(uuid)
+
+    def go(self, uuid: str) -> None:
+        """Have a server gone."""
+        del self.servers[uuid]
+        self.deleted(uuid)
+
+    # What is answered
+
+    def serve(self, method: str, path: str, version: str | None,
+              body: Any) -> tuple[int, Any]:
+        """Give the status and the document."""
+        with self._one_at_a_time:
+            return self._serve(method, path, version, body)
+
+    def _serve(self, method: str, path: str, version: str | None,
+               body: Any) -> tuple[int, Any]:
+        url = parse.urlsplit(path)
+        self.asked.append(f'{method} {url.path}')
+        if self.answer is not None:
+            return self.answer, None
+        try:
+            if version != 'compute 2.61':
+                raise _Refused(406, 'computeFault', 'that version')
+            parts = url.path.removeprefix('/v2.1/').split('/')
+            query = dict(parse.parse_qsl(url.query))
+            if parts[0] == 'flavors':
+                return self._flavors(method, parts[1:], query, body)
+            return self._servers(method, parts[1:], query, body)
+        except _Refused as refused:
+            return refused.status, {refused.cause: {
+                'code': refused.status, 'message': str(refused)}}
+
+    def _flavors(self, method: str, parts: list[str],
+                 query: dict[str, str], body: Any) -> tuple[int, Any]:
+        if not parts:
+            return self._create(body['flavor'])
+        if parts == ['detail']:
+            return 200, _page('flavors', query, {
+                ident: {**each.shown, 'extra_specs': each.extra_specs}
+                for ident, each in self.flavors.items()
+                if query['is_public'] == 'None'})
+        flavor = self.flavors.get(parts[0])
+        if flavor is None:
+            raise _Refused(404, 'itemNotFound',
+                           f'Flavor {parts[0]} could not be found.')
+        match method, parts[1:]:
+            case 'GET', []:
+                return 200, {'flavor': {**flavor.shown, 'extra_specs':
+                                        flavor.extra_specs}}
+            case 'DELETE', []:
+                del self.flavors[parts[0]]
+                return 202, None
+            case 'POST', ['os-extra_specs']:
+                flavor.extra_specs.update(body['extra_specs'])
+                return 200, body
+            case 'POST', ['action']:
+                (action, named), = body.items()
+                self._access(flavor, action, named['tenant'])
+        return 200, {'flavor_access': [
+            {'flavor_id': parts[0], 'tenant_id': each}
+            for each in sorted(flavor.projects)]}
+
+    def _create(self, asked: dict[str, Any]) -> tuple[int, Any]:
+        if asked['vcpus'] < 1 or asked['ram'] < 1 or asked['disk'] < 0:
+            raise _Refused(400, 'badRequest', 'Invalid input for a field')
+        if asked['id'] in self.flavors or asked['name'] in {
+                each.shown['name'] for each in self.flavors.values()}:
+            raise _Refused(409, 'conflictingRequest',
+                           f'Flavor with ID {asked["id"]} already exists.')
+        self.flavors[asked['id']] = Flavor(asked)
+        return 200, {'flavor': {**asked, 'extra_specs': {}}}
+
+    @staticmethod
+    def _access(flavor: Flavor, action: str, project: str) -> None:
+        there = project in flavor.projects
+        if action == 'addTenantAccess':
+            if there:
+                raise _Refused(409, 'conflictingRequest',
+                               'Flavor access already exists.')
+            flavor.projects.add(project)
+        elif there:
+            flavor.projects.remove(project)
+        else:
+            raise _Refused(404, 'itemNotFound', 'Flavor access not found.')
+
+    def _servers(self, method: str, parts: list[str],
+                 query: dict[str, str], body: Any) -> tuple[int, Any]:
+        if parts == ['detail']:
+            return 200, _page('servers', query, {
+                uuid: _shown(uuid, server)
+                for uuid, server in self.servers.items()
+                if query.get('flavor') in (None, server.flavor)
+                and query.get('host') in (None, server.host)
+                and query['all_tenants'] == '1'})
+        server = self.servers.get(parts[0])
+        if server is None:
+            raise _Refused(404, 'itemNotFound',
+                           f'Instance {parts[0]} could not be found.')
+        if method == 'GET':
+            return 200, {'server': _shown(parts[0], server)}
+        if parts[0] in self.busy:
+            raise _Refused(409, 'conflictingRequest', 'It is locked.')
+        if self.keeps and body is None:
+            server.status = 'SOFT_DELETED'
+        elif self.deleting:
+            server.task_state = 'deleting'
+        else:
+            self.go(parts[0])
+        return (202 if body else 204), None
+
+
+def _page(kind: str, query: dict[str, str],
+          found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    left = [found[ident] for ident in sorted(found)
+            if ident > query.get('marker', '')]
+    page: dict[str, Any] = {kind: left[:_PAGE]}
+    if len(left) > _PAGE:
+        page[f'{kind}_links'] = [{'rel': 'next', 'href': 'unused'}]
+    return page
+
+
+def _shown(uuid: str, server: Server) -> dict[str, Any]:
+    return {'id': uuid, 'status': server.status,
+            'tenant_id': server.project,
+            'OS-EXT-STS:task_state': server.task_state,
+            'OS-EXT-SRV-ATTR:host': server.host,
+            'OS-EXT-SRV-ATTR:hypervisor_hostname': server.host}
+
+
+def _handler(nova_: SmallNova) -> type[http.server.BaseHTTPRequestHandler]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = 'HTTP/1.1'
+
+        def _answer(self) -> None:
+            length = int(self.headers.get('Content-Length') or 0)
+            raw = self.rfile.read(length)
+            status, document = nova_.serve(
+                self.command, self.path,
+                self.headers.get(nova.VERSION_HEADER),
+                json.loads(raw) if raw else None)
+            sent = b'' if document is None else json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header('Content-Type', 'application/json')
+            self.send_header('Content-Length', str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        do_GET = do_POST = do_DELETE = _answer
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+    return Handler

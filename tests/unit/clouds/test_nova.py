@@ -1,0 +1,188 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The client of Nova, against an endpoint that answers as Nova does."""
+
+from __future__ import annotations
+
+import testtools
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.clouds import nova
+from tests import small_nova
+
+Outcome = nova.Outcome
+FLAVOR = nova.Flavor('f1', 'reservation:f1', 2, 4096, 10)
+
+
+class TestCase(testtools.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = self.useFixture(small_nova.SmallNova())
+        self.client = self.there.client
+
+    def made(self) -> None:
+        """Make a flavor."""
+        self.assertTrue(self.client.create_flavor(FLAVOR).done)
+
+
+class TestFlavors(TestCase):
+
+    def test_flavor_is_made_private_and_read_back(self) -> None:
+        self.assertIsNone(self.client.flavor('f1'))
+        self.assertIsNone(self.client.projects_of('f1'))
+        self.made()
+        self.assertEqual(FLAVOR, self.client.flavor('f1'))
+        self.assertEqual(frozenset(), self.client.projects_of('f1'))
+
+    def test_all_pages_of_flavors_are_read(self) -> None:
+        made = [nova.Flavor(f'f{number}', f'name {number}', 1, 1, 0)
+                for number in range(5)]
+        for flavor in made:
+            self.client.create_flavor(flavor)
+        self.assertEqual(made, list(self.client.flavors()))
+
+    def test_second_one_of_that_id_is_told_from_the_first(self) -> None:
+        self.made()
+        self.assertIs(Outcome.EXISTS,
+                      self.client.create_flavor(FLAVOR).outcome)
+
+    def test_extra_specs_are_added_to_those_that_are_there(self) -> None:
+        self.made()
+        self.there.flavors['f1'].extra_specs['mine'] = '1'
+        self.assertTrue(self.client.write_extra_specs(
+            'f1', {'resources:VCPU': '0'}).done)
+        found = self.client.flavor('f1')
+        assert found is not None
+        self.assertEqual({'mine': '1', 'resources:VCPU': '0'},
+                         found.extra_specs)
+
+    def test_access_is_given_once_and_taken_once(self) -> None:
+        self.made()
+        for change, first, again in (
+                (self.client.add_access, Outcome.DONE, Outcome.EXISTS),
+                (self.client.remove_access, Outcome.DONE, Outcome.GONE)):
+            self.assertIs(first, change('f1', 'p').outcome)
+            self.assertIs(again, change('f1', 'p').outcome)
+            self.assertEqual(
+                {'p'} if change == self.client.add_access else set(),
+                self.client.projects_of('f1'))
+
+    def test_flavor_is_deleted_once(self) -> None:
+        self.made()
+        self.assertIs(Outcome.DONE, self.client.delete_flavor('f1').outcome)
+        self.assertIs(Outcome.GONE, self.client.delete_flavor('f1').outcome)
+        self.assertIs(Outcome.GONE,
+                      self.client.add_access('f1', 'p').outcome)
+
+    def test_what_nova_does_not_take_is_told_with_its_reason(self) -> None:
+        answer = self.client.create_flavor(nova.Flavor('x', 'x', 0, 1, 1))
+        self.assertIs(Outcome.REFUSED, answer.outcome)
+        self.assertIn('Invalid input', answer.said)
+
+
+class TestServers(TestCase):
+
+    def test_all_pages_are_read_and_filtered(self) -> None:
+        mine = {self.there.boot('f1', f'p{number}') for number in range(5)}
+        other = self.there.boot('f2', host='host-2')
+        self.assertEqual(mine, {each.uuid for each
+                                in self.client.servers(flavor='f1')})
+        self.assertEqual([other], [each.uuid for each
+                                   in self.client.servers(host='host-2')])
+        self.assertEqual([], list(self.client.servers(flavor='f3')))
+
+    def test_server_is_read_and_deleted(self) -> None:
+        uuid = self.there.boot('f1')
+        found = self.client.server(uuid)
+        assert found is not None
+        self.assertEqual((uuid, 'ACTIVE', 'project', 'host-1', False), (
+            found.uuid, found.status, found.project_id, found.host,
+            found.going))
+        self.there.deleting = True
+        self.assertTrue(self.client.delete_server(uuid).done)
+        found = self.client.server(uuid)
+        assert found is not None
+        self.assertTrue(found.going)
+        self.there.vanish()
+        self.assertIsNone(self.client.server(uuid))
+        self.assertIs(Outcome.GONE, self.client.delete_server(uuid).outcome)
+
+    def test_server_that_is_kept_is_deleted_for_good(self) -> None:
+        uuid = self.there.boot('f1')
+        self.there.keeps = True
+        self.client.delete_server(uuid)
+        found = self.client.server(uuid)
+        assert found is not None
+        self.assertTrue(found.kept)
+        self.assertTrue(self.client.force_delete_server(uuid).done)
+        self.assertIsNone(self.client.server(uuid))
+
+    def test_server_in_the_middle_of_something_is_tried_again(self) -> None:
+        uuid = self.there.boot('f1')
+        self.there.busy = {uuid}
+        self.assertIs(Outcome.AGAIN,
+                      self.client.delete_server(uuid).outcome)
+
+
+class TestTrouble(TestCase):
+
+    def test_read_says_what_the_operator_is_to_look_at(self) -> None:
+        for status, word in ((401, 'credentials'), (403, 'credentials'),
+                             (404, 'address'), (406, '2.61'),
+                             (500, 'tried again'), (503, 'tried again')):
+            self.there.answer = status
+            for read in (lambda: self.client.flavor('f1'),
+                         lambda: list(self.client.servers()),
+                         lambda: self.client.server('s')):
+                raised = self.assertRaises(errors.NovaUnavailable, read)
+                self.assertIn(word, str(raised))
+                self.assertIn('[nova]', str(raised))
+
+    def test_write_whose_outcome_is_unknown_is_not_sent_again(self) -> None:
+        for status, outcome in ((500, Outcome.UNCERTAIN),
+                                (503, Outcome.UNCERTAIN),
+                                (401, Outcome.REFUSED),
+                                (403, Outcome.REFUSED),
+                                (404, Outcome.REFUSED)):
+            self.there.answer = status
+            self.there.asked.clear()
+            self.assertIs(outcome,
+                          self.client.create_flavor(FLAVOR).outcome)
+            self.assertEqual(['POST /v2.1/flavors'], self.there.asked)
+
+    def test_nobody_there_is_unknown_or_unavailable(self) -> None:
+        conf = project_conf.load(config_files=[])
+        conf.set_override('endpoint_override', 'http://127.0.0.1:1', 'nova')
+        client = nova.Nova.over_http(conf)
+        self.assertRaises(errors.NovaUnavailable, client.flavor, 'f1')
+        self.assertIs(Outcome.UNCERTAIN,
+                      client.create_flavor(FLAVOR).outcome)
+
+    def test_configured_endpoint_is_asked(self) -> None:
+        conf = project_conf.load(config_files=[])
+        conf.set_override('endpoint_override', self.there.endpoint, 'nova')
+        self.there.boot('f1')
+        self.assertEqual(1, len(list(nova.Nova.over_http(conf).servers())))
+
+    def test_it_is_off_unless_both_are_switched_on(self) -> None:
+        for placement, enabled in ((False, False), (True, False),
+                                   (False, True), (True, True)):
+            conf = project_conf.load(config_files=[])
+            conf.set_override('connection', 'sqlite://', 'database')
+            conf.set_override('enabled', placement, 'placement')
+            conf.set_override('enabled', enabled, 'nova')
+            engine = engine_module.build(conf)
+            self.assertEqual(placement and enabled, engine.nova is not None)
