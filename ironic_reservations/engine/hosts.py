@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+import datetime
 
 import sqlalchemy as sa
 
@@ -46,11 +47,12 @@ def add(engine: Engine, name: str,
     :raises InvalidValue: a capability has a name that is taken.
     :raises IronicUnavailable: Ironic does not answer.
     """
+    asked_at = engine.clock()
     node = engine.ironic.node(name) if engine.ironic is not None else None
     if node is None:
         raise errors.HostNotFound(
             f'Ironic has no node {name}. Give the name or the uuid of one.')
-    made = _open(engine, [node], capabilities)
+    made = _open(engine, [node], capabilities, asked_at)
     if not made:
         raise errors.HostExists(f'The node {name} is a host already.')
     return made[0]
@@ -64,12 +66,13 @@ def add_class(engine: Engine, resource_class: str,
     :raises InvalidValue: a capability has a name that is taken.
     :raises IronicUnavailable: Ironic does not answer.
     """
+    asked_at = engine.clock()
     nodes = (list(engine.ironic.nodes(resource_class=resource_class))
              if engine.ironic is not None else [])
     if not nodes:
         raise errors.HostNotFound(
             f'Ironic has no node of the resource class {resource_class}.')
-    return _open(engine, nodes, capabilities)
+    return _open(engine, nodes, capabilities, asked_at)
 
 
 def _check(capabilities: Mapping[str, str | None]) -> None:
@@ -85,22 +88,28 @@ def _check(capabilities: Mapping[str, str | None]) -> None:
 
 
 def _open(engine: Engine, nodes: Sequence[facts.Node],
-          capabilities: Mapping[str, str]) -> list[leases.Host]:
+          capabilities: Mapping[str, str], asked_at: datetime.datetime
+          ) -> list[leases.Host]:
     _check(capabilities)
     uuids = [node.uuid for node in nodes]
 
     def attempt() -> list[leases.Host]:
         now = engine.clock()
         with engine.database.write() as connection:
-            known = db_nodes.read_nodes(connection, uuids, with_traits=False)
+            known = db_nodes.read_nodes(connection, uuids)
             open_already = {row.node_uuid for row in db_hosts.read(
                 connection, node_uuids=uuids)}
             new = [node for node in nodes if node.uuid not in open_already]
+            seen = [node for node in new if node.uuid in known]
+            # NOTE: the mirror may not know yet what Ironic has just said.
+            db_nodes.update_facts(connection, seen, asked_at)
+            db_nodes.replace_traits(connection, [
+                node for node in seen
+                if node.traits != known[node.uuid].traits])
+            db_nodes.bump_all(connection, [node.uuid for node in seen])
             for node in new:
-                if node.uuid in known:
-                    db_nodes.bump(connection, node.uuid)
-                else:
-                    db_nodes.insert_node(connection, node, 1, now)
+                if node.uuid not in known:
+                    db_nodes.insert_node(connection, node, 1, asked_at)
             ids = [db_hosts.insert(connection, node.uuid, now)
                    for node in new]
             db_hosts.write_capabilities(connection, ids, capabilities, now)

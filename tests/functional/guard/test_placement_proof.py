@@ -81,8 +81,8 @@ class PlacementProofTestCase(base.GuardTestCase):
         created = self.send('POST', '/v1/os-hosts', {'name': node.uuid})
         self.assertEqual(201, created.status, created)
         now = datetime.datetime.now(datetime.UTC)
-        # NOTE: until the mirror has the node as it is.
-        reply = self.wait_for(lambda: self.lease(name, now))
+        reply = self.lease(name, now)
+        self.assertEqual(201, reply.status, reply)
         lease = reply.document['lease']
         self.wait_for(lambda: self.send(
             'GET', f'/v1/leases/{lease["id"]}').document['lease']['status']
@@ -99,16 +99,15 @@ class PlacementProofTestCase(base.GuardTestCase):
         return wanted
 
     def lease(self, name: str, now: datetime.datetime
-              ) -> base.Reply | None:
-        """Ask for a lease of a node of a class, which may be too early."""
-        reply = self.send('POST', '/v1/leases', {
+              ) -> base.Reply:
+        """Ask for a lease of a node of a class."""
+        return self.send('POST', '/v1/leases', {
             'name': f'lease of {name}', 'start_date': 'now',
             'end_date': f'{now + datetime.timedelta(days=1):%Y-%m-%d %H:%M}',
             'events': [], 'reservations': [{
                 'resource_type': 'physical:host', 'min': 1, 'max': 1,
                 'hypervisor_properties': '', 'resource_properties':
                     f'["==", "$resource_class", "{name}"]'}]})
-        return reply if reply.status == 201 else None
 
     def schedule(self, wanted: planner.Wanted) -> str:
         """Claim what the flavor asks for; gives the server."""

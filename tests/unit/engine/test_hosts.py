@@ -14,6 +14,7 @@
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
+from ironic_reservations.planner import leases
 from tests import leasing
 from tests import world
 
@@ -42,6 +43,20 @@ class TestHosts(world.TestCase):
                 (read.node.uuid, read.node.resource_class, read.reservable,
                  dict(read.capabilities)))
             self.assert_sound()
+
+    def test_node_that_changed_since_it_was_mirrored_can_be_leased_at_once(
+            self):
+        """What Ironic has just said of it is not thrown away."""
+        (node,) = self.world.enrol(provision_state='enroll')
+        self.world.clock.advance(1)
+        self.world.ironic.change(node, provision_state='available',
+                                 resource_class='gold',
+                                 traits=frozenset({'CUSTOM_GPU'}))
+        hosts.add(self.engine, node, {})
+        lease = self.leasing.create(1, 2, leases.Wish(
+            1, 1, '["and", ["==", "$resource_class", "gold"], '
+            '["==", "$traits", "CUSTOM_GPU"]]'))
+        self.assertEqual({node}, self.leasing.nodes(lease))
 
     def test_all_nodes_of_a_class_become_hosts_at_once(self):
         """Those that are hosts already stay as they are."""
