@@ -39,20 +39,22 @@ class Beside:
 
     :cvar kind: of the databases.
     :cvar placement_options: of :class:`served.Served`.
+    :cvar timeout: of our calls to Placement, in seconds.
     """
 
     kind: str
     placement_options: Mapping[str, Any] = {}
+    timeout = 5
 
     def setUp(self) -> None:
         super().setUp()
-        there = self.useFixture(served.Served(
+        self.placement = self.useFixture(served.Served(
             self.kind, **self.placement_options))
         url = self.useFixture(databases.Database(self.kind)).url
         database = connection.Database(world.configured(url))
         migrate.upgrade(database)
         database.close()
-        self.url, self.endpoint = url, there.endpoint
+        self.url, self.endpoint = url, self.placement.endpoint
         self.world = self.useFixture(world.World(url))
         self.engine = self.another_engine()
         assert self.engine.placement is not None
@@ -62,7 +64,8 @@ class Beside:
     def another_engine(self) -> engine_module.Engine:
         """Give an engine as another process has it."""
         engine = engine_module.build(
-            traffic.configured(self.url, self.endpoint), self.world.ironic)
+            traffic.configured(self.url, self.endpoint, self.timeout),
+            self.world.ironic)
         self.addCleanup(engine.database.close)
         return engine
 

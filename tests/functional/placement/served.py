@@ -77,19 +77,31 @@ class Served(fixtures.Fixture):
             '')))
         port = _free_port()
         self.endpoint = f'http://127.0.0.1:{port}'
-        log = self.useFixture(fixtures.TempDir()).path
-        with open(f'{log}/log', 'wb') as output:
-            # NOTE: one at first, so that the tables are made once.
+        self._log = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'log')
+        # NOTE: one at first, so that the tables are made once.
+        self._command = [
+            sys.executable, '-W', 'ignore', '-m', 'gunicorn', '--preload',
+            '-w', str(self._workers), '--threads', str(self._threads),
+            '--no-control-socket', '-b', f'127.0.0.1:{port}',
+            self._application]
+        self._environment = {**os.environ, **self._environment,
+                             'OS_PLACEMENT_CONFIG_DIR': str(folder)}
+        self.addCleanup(self.stop)
+        self.start()
+
+    def start(self) -> None:
+        """Start its processes, once more."""
+        with open(self._log, 'ab') as output:
             self._process = subprocess.Popen(
-                [sys.executable, '-W', 'ignore', '-m', 'gunicorn',
-                 '--preload', '-w', str(self._workers),
-                 '--threads', str(self._threads), '--no-control-socket',
-                 '-b', f'127.0.0.1:{port}', self._application],
-                stdout=output, stderr=output, env={
-                    **os.environ, **self._environment,
-                    'OS_PLACEMENT_CONFIG_DIR': str(folder)})
-        self.addCleanup(self._stop)
-        self._wait(pathlib.Path(log, 'log'))
+                self._command, stdout=output, stderr=output,
+                env=self._environment)
+        self._wait(self._log)
+
+    def stop(self) -> None:
+        """End its processes; nothing answers then."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(30)
 
     def _wait(self, log: pathlib.Path) -> None:
         until = time.monotonic() + _STARTS_WITHIN
@@ -101,10 +113,6 @@ class Served(fixtures.Fixture):
                 time.sleep(0.1)
         raise AssertionError('Placement does not start:\n'
                              + log.read_text(errors='replace')[-2000:])
-
-    def _stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait(30)
 
 
 def _free_port() -> int:
