@@ -51,7 +51,10 @@ def database(server: str) -> Iterator[str]:
         yield server.rstrip('/') + '/' + name
     finally:
         with engine.connect() as connection:
-            connection.exec_driver_sql(f'DROP DATABASE {name}')
+            # NOTE: who was stopped may be connected for a moment still.
+            force = (' WITH (FORCE)' if engine.dialect.name == 'postgresql'
+                     else '')
+            connection.exec_driver_sql(f'DROP DATABASE {name}{force}')
 
 
 class Ground:
