@@ -21,8 +21,10 @@ import argparse
 import pathlib
 import sys
 
+from benchmarks import audit
 from benchmarks import beside_blazar
 from benchmarks import claims
+from benchmarks import holds
 from benchmarks import leases
 from benchmarks import overhead
 from benchmarks import pages
@@ -31,7 +33,7 @@ from benchmarks import replay
 from benchmarks import starts
 
 _ALL = ('claims', 'pages', 'overhead', 'planning', 'leases',
-        'starts')
+        'starts', 'holds', 'audit')
 #: How many nodes, and how many leases on them.
 _LEASED = ((1000, 5000), (10000, 100000))
 
@@ -55,6 +57,10 @@ def main() -> None:
                         help='how many leases are made by each client')
     parser.add_argument('--starts', type=int, default=10000,
                         help='how many leases start in one minute')
+    parser.add_argument('--holds', type=int, default=200,
+                        help='how many nodes are claimed in Placement')
+    parser.add_argument('--audited', type=int, default=5000,
+                        help='how many nodes are compared with Placement')
     parser.add_argument('--blazar-python', type=pathlib.Path,
                         help='the Python of an environment that has Blazar; '
                              'by default one is made')
@@ -73,6 +79,10 @@ def main() -> None:
             leases.run(given.server, nodes, bookings, given.leases)
     if 'starts' in what:
         starts.run(given.server, given.starts)
+    if 'holds' in what:
+        holds.run(given.server, given.nodes, given.holds)
+    if 'audit' in what:
+        audit.run(given.server, given.audited)
     if 'blazar' in what:
         beside_blazar.run(given.server, given.blazar_python)
 

@@ -51,7 +51,10 @@ def database(server: str) -> Iterator[str]:
         yield server.rstrip('/') + '/' + name
     finally:
         with engine.connect() as connection:
-            connection.exec_driver_sql(f'DROP DATABASE {name}')
+            # NOTE: who was stopped may be connected for a moment still.
+            force = (' WITH (FORCE)' if engine.dialect.name == 'postgresql'
+                     else '')
+            connection.exec_driver_sql(f'DROP DATABASE {name}{force}')
 
 
 class Ground:
@@ -150,12 +153,14 @@ def node_uuids(session: requests.Session, url: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def serving(server: str, ironic_url: str | None = None
+def serving(server: str, ironic_url: str | None = None,
+            options: all_in_one.Options | None = None
             ) -> Iterator[tuple[str, str]]:
     """Start the standalone application.
 
     :param ironic_url: the Ironic behind it; by default there is none, and
         nothing is asked of it.
+    :param options: of ours by section, besides.
     :returns: its URL, and that of its database.
     """
     port = all_in_one.free_port()
@@ -169,7 +174,7 @@ def serving(server: str, ironic_url: str | None = None
                 'confirm': 'mirror', 'full_poll_interval': 86400,
                 'poll_interval': 86400,
                 'endpoint_override': 'http://127.0.0.1:1'},
-            'api': {'host': '127.0.0.1', 'port': port}})
+            'api': {'host': '127.0.0.1', 'port': port}}, options or {})
         upgrade(config)
         process = subprocess.Popen(
             [sys.executable, '-c', _SERVE, '--config-file', str(config)],

@@ -13,6 +13,8 @@
 
 """The main job on a real Ironic, told with the real commands.
 
+Placement runs beside it, with a provider for each node as Nova makes them.
+
 ``tools/demo.sh`` installs what this needs and runs it.
 """
 
@@ -34,9 +36,12 @@ import uuid
 from tools import all_in_one
 from tools import enrolment
 from tools import lease_story
+from tools import placement as real_placement
 from tools import story as stories
 
 NODES = 12
+#: Of them all.
+CLASS = 'baremetal'
 #: How many more there are, for leases.
 GOLDEN = 3
 #: How long the reservation lives that is seen to expire, in seconds.
@@ -66,6 +71,9 @@ def tell_main_job(story: stories.Story,
     story.run('reservation', 'create', first, second, '--uuid', mine,
               '--ttl', '600')
 
+    story.tell('It is held in Placement, so that Nova passes it by.')
+    story.show_hold(first)
+
     story.tell('A second client asks for it, and learns why not.')
     story.run('reservation', 'create', first, broken, str(uuid.uuid4()),
               refused='[reservation.no_node_available]')
@@ -90,10 +98,12 @@ def tell_main_job(story: stories.Story,
     story.run('reservation', 'show', brief,
               refused='[reservation.not_found]')
 
-    story.tell('List what is reserved, give one back, list again.')
+    story.tell('List what is reserved, give one back, list again; Placement '
+               'has it free.')
     story.run('reservation', 'list')
     story.run('reservation', 'delete', theirs)
     story.run('reservation', 'list')
+    story.show_no_hold(third)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -112,28 +122,41 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _demonstrate(folder: Path, arguments: argparse.Namespace) -> None:
-    _progress('Starting Ironic with the reservations middleware ...')
-    with all_in_one.AllInOne(folder, reservations={
-            'reservations': {'min_ttl': 1},
-            'ironic': {'poll_interval': 1}}) as ironic:
-        _progress(f'Ironic serves {ironic.url}; enrolling {NODES} nodes ...')
-        with ironic.session() as session:
-            nodes = enrolment.enroll(session, ironic.url, NODES,
-                                     traits=['CUSTOM_NVME'])
+    _progress('Starting Placement, and Ironic with the reservations '
+              'middleware ...')
+    with (real_placement.Service(folder) as placement,
+          all_in_one.AllInOne(folder, reservations={
+              'reservations': {'min_ttl': 1},
+              'ironic': {'poll_interval': 1},
+              'placement': {'enabled': True,
+                            'endpoint_override': placement.url}}) as ironic,
+          ironic.session() as session,
+          real_placement.session() as asking):
+        _progress(f'Ironic serves {ironic.url}, Placement {placement.url}; '
+                  f'enrolling {NODES} nodes ...')
+        nodes = enrolment.enroll(session, ironic.url, NODES,
+                                 resource_class=CLASS,
+                                 traits=['CUSTOM_NVME'])
+        real_placement.provide(asking, placement.url,
+                               [node.uuid for node in nodes], CLASS)
         if arguments.json:
-            print(json.dumps(_description(ironic, nodes)), flush=True)
+            print(json.dumps(_description(ironic, placement, nodes)),
+                  flush=True)
         else:
             began = time.monotonic()
-            with ironic.session() as session:
-                story = stories.Story(ironic.url, session)
-                tell_main_job(story, nodes)
-                lease_story.tell(story, enrolment.enroll(
-                    session, ironic.url, GOLDEN, prefix=lease_story.CLASS,
-                    resource_class=lease_story.CLASS))
+            story = stories.Story(ironic.url, session, placement.url)
+            tell_main_job(story, nodes)
+            golden = enrolment.enroll(
+                session, ironic.url, GOLDEN, prefix=lease_story.CLASS,
+                resource_class=lease_story.CLASS)
+            real_placement.provide(
+                asking, placement.url, [node.uuid for node in golden],
+                lease_story.CLASS)
+            lease_story.tell(story, golden)
             print(f'\nDone in {time.monotonic() - began:.0f} s, each step as '
                   'it should be.', flush=True)
         if arguments.keep:
-            print(_how_to_talk(ironic), flush=True)
+            print(_how_to_talk(ironic, placement), flush=True)
         if arguments.keep or arguments.json:
             _serve(ironic)
 
@@ -145,20 +168,23 @@ def _serve(ironic: all_in_one.AllInOne) -> None:
 
 
 def _description(ironic: all_in_one.AllInOne,
+                 placement: real_placement.Service,
                  nodes: Sequence[enrolment.Enrolled]) -> dict[str, object]:
     return {
         'baremetal_url': ironic.url,
         'reservation_url': f'{ironic.url}/reservation',
-        'placement_url': None,
+        'placement_url': placement.url,
         'auth_type': 'none',
         'pid': os.getpid(),
         'nodes': [{'uuid': node.uuid, 'name': node.name} for node in nodes],
     }
 
 
-def _how_to_talk(ironic: all_in_one.AllInOne) -> str:
-    baremetal, blazar = (shlex.quote(str(Path(sys.executable).with_name(
-        name))) for name in ('baremetal', 'blazar'))
+def _how_to_talk(ironic: all_in_one.AllInOne,
+                 placement: real_placement.Service) -> str:
+    baremetal, blazar, openstack = (
+        shlex.quote(str(Path(sys.executable).with_name(name)))
+        for name in ('baremetal', 'blazar', 'openstack'))
     return f"""
 It keeps serving until Ctrl-C, or "kill {os.getpid()}". To talk to it, in
 another terminal:
@@ -173,6 +199,10 @@ another terminal:
     baremetal reservation --help
     alias blazar="{blazar} --os-endpoint {ironic.url}/v1"
     blazar lease-list
+    alias placement="{openstack} --os-auth-type admin_token --os-token \
+        {real_placement.TOKEN} --os-endpoint {placement.url} resource provider"
+    placement list
+    placement show --allocations <uuid of a node>
 
     curl {ironic.url}/v1/reservations
     curl {ironic.url}/reservation/"""
@@ -181,8 +211,9 @@ another terminal:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='tools/demo.sh',
-        description='Start a real Ironic with reservations in it, and '
-                    'reserve, lease, deploy and release nodes.')
+        description='Start a real Ironic with reservations in it and a '
+                    'Placement beside it, and reserve, lease, deploy and '
+                    'release nodes.')
     parser.add_argument('--keep', action='store_true',
                         help='keep serving afterwards, until Ctrl-C')
     parser.add_argument('--json', action='store_true',

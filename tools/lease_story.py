@@ -72,6 +72,10 @@ def tell(story: stories.Story, nodes: Sequence[enrolment.Enrolled]) -> None:
               str(_PATIENCE))
     proof = story.ask('/v1/leases')['leases'][0]['reservations'][0]['id']
 
+    story.tell('While it lives, its nodes are held in Placement.')
+    story.show_hold(first)
+    story.show_hold(second)
+
     story.tell("Nobody else deploys its nodes; its reservation's id is the "
                'proof.')
     story.run('node', 'deploy', first, refused='(HTTP 403)')
@@ -99,6 +103,10 @@ def tell(story: stories.Story, nodes: Sequence[enrolment.Enrolled]) -> None:
     story.run('node', 'list', *gold, '--fields', 'name', 'provision_state',
               'lessee')
     story.blazar('lease-list')
+
+    story.tell('Placement has its nodes free again.')
+    for name in (first, second):
+        story.show_no_hold(name, _PATIENCE)
 
 
 def _in_minutes(number: int) -> str:

@@ -15,14 +15,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import shutil
+import time
 from typing import Any
 
 import requests
 
 from tools import loaded_commands
+from tools import placement
 
 #: How long one command may take, in seconds.
 COMMAND_TIMEOUT = 120
@@ -38,15 +41,22 @@ class Story:
 
     :param url: the root of Ironic's API.
     :param session: what to look at it with, besides.
+    :param placement_url: the root of Placement's API.
     """
 
-    def __init__(self, url: str, session: requests.Session) -> None:
+    def __init__(self, url: str, session: requests.Session,
+                 placement_url: str) -> None:
         self._url = url
         self._session = session
+        self._placement_url = placement_url
+        # NOTE: python-blazarclient names a command of "openstack" that it
+        # does not have, and each other one would begin by saying so.
+        logging.getLogger('stevedore.extension').setLevel(logging.CRITICAL)
         self._commands = loaded_commands.LoadedCommands(
-            ('baremetal', 'blazar'),
-            ('openstack.baremetal.v1', 'cliff.formatter.list',
-             'cliff.formatter.show', 'keystoneauth1.plugin'))
+            ('baremetal', 'blazar', 'openstack'),
+            ('openstack.baremetal.v1', 'openstack.placement.v1',
+             'cliff.formatter.list', 'cliff.formatter.show',
+             'keystoneauth1.plugin'))
         width = min(shutil.get_terminal_size((_WIDEST, 0)).columns, _WIDEST)
         self._environment = {
             # What the caller's shell says of another cloud stays out.
@@ -78,6 +88,49 @@ class Story:
         """
         self._run('blazar', words, f'{self._url}/v1', refused)
 
+    def show_hold(self, node: str) -> None:
+        """Show who has a node in Placement, which is one consumer.
+
+        :param node: its name.
+        :raises Unexpected: nobody has it, or several.
+        """
+        uuid, holders = self._holders(node)
+        if len(holders) != 1:
+            raise Unexpected(f'One should have the node {node} in Placement, '
+                             f'and these have: {holders}.')
+        self.openstack('resource', 'provider', 'show', '--allocations', uuid,
+                       '-c', 'uuid', '-c', 'allocations')
+        self.openstack('resource', 'provider', 'allocation', 'show',
+                       *holders, '-c', 'resource_provider', '-c', 'resources',
+                       '-c', 'consumer_type')
+
+    def show_no_hold(self, node: str, within: float = 0) -> None:
+        """Show that nobody has a node in Placement.
+
+        :param node: its name.
+        :param within: how long that may still take, in seconds.
+        :raises Unexpected: somebody has it.
+        """
+        deadline = time.monotonic() + within
+        uuid, holders = self._holders(node)
+        while holders and time.monotonic() < deadline:
+            time.sleep(0.5)
+            uuid, holders = self._holders(node)
+        self.openstack('resource', 'provider', 'show', '--allocations', uuid,
+                       '-c', 'uuid', '-c', 'allocations')
+        if holders:
+            raise Unexpected(f'Nobody should have the node {node} in '
+                             f'Placement, and these have: {holders}.')
+
+    def openstack(self, *words: str) -> None:
+        """Run ``openstack`` on Placement and show what it answers.
+
+        :raises Unexpected: it did not do as it should.
+        """
+        self._run('openstack', words, self._placement_url, None,
+                  OS_AUTH_TYPE='admin_token', OS_TOKEN=placement.TOKEN,
+                  OS_PLACEMENT_API_VERSION=placement.VERSION)
+
     def ask(self, path: str) -> Any:
         """Read something of the API, and show nothing.
 
@@ -88,13 +141,19 @@ class Story:
         answer.raise_for_status()
         return answer.json()
 
+    def _holders(self, node: str) -> tuple[str, list[str]]:
+        uuid = self.ask(f'/v1/nodes/{node}')['uuid']
+        with placement.session() as session:
+            return uuid, placement.holders(session, self._placement_url,
+                                           uuid)
+
     def _run(self, name: str, words: tuple[str, ...], endpoint: str,
-             refused: str | None) -> None:
+             refused: str | None, **environment: str) -> None:
         print(f'$ {shlex.join((name, *words))}', flush=True)
         try:
             done = self._commands.run(
-                name, words, {**self._environment, 'OS_ENDPOINT': endpoint},
-                COMMAND_TIMEOUT)
+                name, words, {**self._environment, 'OS_ENDPOINT': endpoint,
+                              **environment}, COMMAND_TIMEOUT)
         except TimeoutError as late:
             raise Unexpected(f'The last command: {late}') from late
         if done.output.strip():

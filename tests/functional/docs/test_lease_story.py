@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 
+import fixtures
 import testtools
 from testtools import content
 from testtools import content_type
 
 from tests.real import ironic as real_ironic
 from tools import lease_story
+from tools import placement
 from tools import story
 
 
@@ -30,17 +33,30 @@ class LeaseStoryTest(testtools.TestCase):
     """It checks each of its steps itself."""
 
     def test_booked_started_deployed_extended_ended(self):
-        """In the end nobody holds the nodes, and one lease is left."""
+        """In the end nobody holds the nodes, and one lease is left.
+
+        While it lives, they are held in Placement, too.
+        """
+        there = self.enterContext(placement.Service(
+            self.useFixture(fixtures.TempDir()).path))
         ironic = self.useFixture(real_ironic.RealIronic(
-            reservations={'ironic': {'poll_interval': 1}}))
+            reservations={'ironic': {'poll_interval': 1}, 'placement': {
+                'enabled': True, 'endpoint_override': there.url}}))
         nodes = ironic.enroll(3, prefix=lease_story.CLASS,
                               resource_class=lease_story.CLASS)
-        told = story.Story(ironic.url, ironic.session)
+        with placement.session() as asking:
+            placement.provide(asking, there.url,
+                              [node.uuid for node in nodes],
+                              lease_story.CLASS)
+        told = story.Story(ironic.url, ironic.session, there.url)
         with contextlib.redirect_stdout(io.StringIO()) as out:
             self.addDetail('told', content.Content(
                 content_type.UTF8_TEXT, lambda: [out.getvalue().encode()]))
             lease_story.tell(told, nodes)
         self.assertIn('Taking the offer [later].', out.getvalue())
+        self.assertEqual(2, out.getvalue().count('BAREMETAL_RESERVATION'))
+        self.assertEqual(2, len(re.findall(r'allocations +\| {}',
+                                           out.getvalue())))
         self.assertEqual(
             [('rush', 'PENDING'), ('training', 'TERMINATED')],
             sorted((each['name'], each['status'])

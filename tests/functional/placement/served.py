@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import os
 import pathlib
 import signal
@@ -34,13 +35,24 @@ class Served(fixtures.Fixture):
     """A Placement in processes of its own, with its defaults.
 
     :param kind: of its database.
+    :param retries: allocation_conflict_retry_count, where it is not the
+        default.
+    :param application: what gunicorn is to serve.
+    :param environment: more for the processes.
     :ivar endpoint: its URL.
     """
 
-    def __init__(self, kind: str, workers: int = 2) -> None:
+    def __init__(self, kind: str, workers: int = 2, *, threads: int = 1,
+                 retries: int | None = None,
+                 application: str = 'placement.wsgi.api:application',
+                 environment: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._kind = kind
         self._workers = workers
+        self._threads = threads
+        self._retries = retries
+        self._application = application
+        self._environment = environment or {}
 
     def setUp(self) -> None:
         """Start it.
@@ -58,21 +70,38 @@ class Served(fixtures.Fixture):
         (folder / 'placement.conf').write_text('\n'.join((
             '[api]', 'auth_strategy = noauth2',
             '[placement_database]', f'connection = {self._database.url}',
-            'sync_on_startup = true', '')))
+            'sync_on_startup = true', *(
+                [] if self._retries is None else
+                ['[placement]',
+                 f'allocation_conflict_retry_count = {self._retries}']),
+            '')))
         port = _free_port()
         self.endpoint = f'http://127.0.0.1:{port}'
-        log = self.useFixture(fixtures.TempDir()).path
-        with open(f'{log}/log', 'wb') as output:
-            # NOTE: one at first, so that the tables are made once.
+        self._log = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'log')
+        # NOTE: one at first, so that the tables are made once.
+        self._command = [
+            sys.executable, '-W', 'ignore', '-m', 'gunicorn', '--preload',
+            '-w', str(self._workers), '--threads', str(self._threads),
+            '--no-control-socket', '-b', f'127.0.0.1:{port}',
+            self._application]
+        self._environment = {**os.environ, **self._environment,
+                             'OS_PLACEMENT_CONFIG_DIR': str(folder)}
+        self.addCleanup(self.stop)
+        self.start()
+
+    def start(self) -> None:
+        """Start its processes, once more."""
+        with open(self._log, 'ab') as output:
             self._process = subprocess.Popen(
-                [sys.executable, '-W', 'ignore', '-m', 'gunicorn',
-                 '--preload', '-w', str(self._workers), '--threads', '1',
-                 '--no-control-socket', '-b', f'127.0.0.1:{port}',
-                 'placement.wsgi.api:application'],
-                stdout=output, stderr=output, start_new_session=True, env={
-                    **os.environ, 'OS_PLACEMENT_CONFIG_DIR': str(folder)})
-        self.addCleanup(self._stop)
-        self._wait(pathlib.Path(log, 'log'))
+                self._command, stdout=output, stderr=output,
+                env=self._environment, start_new_session=True)
+        self._wait(self._log)
+
+    def stop(self) -> None:
+        """End its processes; nothing answers then."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(30)
 
     def _wait(self, log: pathlib.Path) -> None:
         until = time.monotonic() + _STARTS_WITHIN
@@ -95,10 +124,6 @@ class Served(fixtures.Fixture):
 
     def _signal(self, what: signal.Signals) -> None:
         os.killpg(self._process.pid, what)
-
-    def _stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait(30)
 
 
 def _free_port() -> int:

@@ -18,7 +18,6 @@ Placement runs with its defaults, with which it gives one node to two (F1).
 from __future__ import annotations
 
 import collections
-import datetime
 import multiprocessing
 import os
 import random
@@ -28,21 +27,13 @@ import time
 import fixtures
 from testtools import content
 
-from ironic_reservations import clock
-from ironic_reservations import engine as engine_module
-from ironic_reservations.db import connection
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import migrate
 from ironic_reservations.engine import consumers
-from ironic_reservations.engine import placement_audit
 from ironic_reservations.engine import placement_keep
 from ironic_reservations.planner import hold_audit
-from ironic_reservations.planner import holds
 from tests import world
+from tests.functional.placement import beside
 from tests.functional.placement import in_memory
-from tests.functional.placement import served
 from tests.functional.placement import traffic
-from tests.real import databases
 
 NODES = 6
 PROCESSES = 4
@@ -53,28 +44,12 @@ _SPAWN = multiprocessing.get_context('forkserver')
 _SPAWN.set_forkserver_preload(['tests.functional.placement.traffic'])
 
 
-class _Processes:
+class _Processes(beside.Beside):
     """To be run on each database."""
-
-    kind: str
 
     def setUp(self):
         super().setUp()
-        there = self.useFixture(served.Served(self.kind))
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
-        self.url, self.endpoint = url, there.endpoint
-        self.world = self.useFixture(world.World(url))
-        self.engine = engine_module.build(
-            traffic.configured(url, self.endpoint), self.world.ironic)
-        self.addCleanup(self.engine.database.close)
-        self.client = self.engine.placement
-        self.there = in_memory.Nodes(self.client)
-        self.nodes = self.world.enrol(NODES, resource_class='gold')
-        for node in self.nodes:
-            self.there.add(node)
+        self.nodes = self.enrol(NODES)
         self.folder = self.useFixture(fixtures.TempDir()).path
         self.journals = 0
 
@@ -88,33 +63,12 @@ class _Processes:
         self.addCleanup(started.kill)
         return started
 
-    def rows(self):
-        with self.engine.database.read() as opened:
-            return db_holds.read_all(opened)
-
     def count(self):
         """Count what was said; nothing of it is a failure of a process."""
         told = traffic.told(self.folder)
         self.assertEqual([], [line for line in told
                               if line.startswith('!')])
         return collections.Counter(told)
-
-    def assert_agrees(self):
-        """All that is promised is held once, and nothing else is."""
-        report = placement_audit.audit(self.engine, everything=True)
-        self.assertEqual(((), 0), (report.differences, report.in_work))
-        rows = self.rows()
-        self.assertLessEqual({row.state for row in rows},
-                             {holds.HoldState.ACTIVE})
-        self.assertEqual(
-            {(row.consumer_uuid, row.node_uuid) for row in rows},
-            {(consumer, node) for node in self.nodes
-             for consumer in self.client.consumers_on(node)})
-        with self.engine.database.read() as opened:
-            promised = db_holds.read_promises(opened, clock.utc_now())
-        self.assertEqual(
-            sorted((row.owner, row.node_uuid) for row in rows),
-            sorted((one.owner, one.node_uuid) for one in promised))
 
     def test_killed_at_random_everything_agrees_in_the_end(self):
         chance = random.Random(7)
@@ -142,21 +96,6 @@ class _Processes:
         time.sleep(1.1)
         self.pass_by()
         self.assert_agrees()
-
-    def pass_by(self):
-        """Have the deadlines pass, and the reconciler come by."""
-        conf = self.engine.conf.placement
-        later = world.Clock()
-        later.now = clock.utc_now()
-        passing = engine_module.dataclasses.replace(
-            self.engine, clock=later)
-        for _ in range(2):
-            placement_keep.settle(passing)
-            later.now += datetime.timedelta(
-                seconds=2 * conf.timeout + conf.grace)
-        placement_keep.settle(passing)
-        placement_keep.audit(self.engine, repair=True, everything=True)
-        placement_keep.settle(passing)
 
     def test_node_that_placement_gave_to_two_has_one_owner(self):
         """F1: the audit says so, and our hold stays where it is."""

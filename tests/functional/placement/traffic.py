@@ -35,11 +35,12 @@ _ORDINARY = (errors.NoNodeAvailable, errors.ReservationNotFound,
              errors.PlacementUnavailable, errors.Contention)
 
 
-def configured(url: str, endpoint: str) -> cfg.ConfigOpts:
+def configured(url: str, endpoint: str, timeout: int = 5
+               ) -> cfg.ConfigOpts:
     """Give the configuration of a process; what is cut off ends soon."""
     options: dict[str, Any] = {
         'ironic__confirm': 'mirror', 'reservations__min_ttl': 1,
-        'placement__enabled': True, 'placement__timeout': 5,
+        'placement__enabled': True, 'placement__timeout': timeout,
         'placement__grace': 1, 'placement__endpoint_override': endpoint}
     return world.configured(url, **options)
 

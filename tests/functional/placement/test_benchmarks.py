@@ -1,0 +1,46 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The benchmarks of holds and of the audit do what they measure."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import testtools
+
+from benchmarks import audit
+from benchmarks import holds
+from tests.real import databases
+
+
+class BenchmarksTest(testtools.TestCase):
+    """On PostgreSQL, with few nodes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.server = self.useFixture(
+            databases.Database('postgresql')).url.rpartition('/')[0]
+
+    def test_audit_of_clean_nodes_takes_two_calls(self) -> None:
+        """Each that is held costs two more the first time, and none later."""
+        (_, first), (_, following) = audit.measure(self.server, 16)
+        self.assertEqual((2 + 2 * 4, 2), (first, following))
+
+    def test_all_who_ask_are_served(self) -> None:
+        """By reservations, each once."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            held, chosen = holds.measure(self.server, 32, 16)
+        self.assertEqual((16, 0), (len(held.seconds), held.stuck))
+        self.assertEqual((16, 0), (len(chosen.seconds), chosen.stuck))
