@@ -1,0 +1,228 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Proofs that the pool has no room, and what its hosts are short of.
+
+Two proofs: what has to stay where it is leaves too little, whatever moves;
+or at one instant all that has to be on a set of hosts needs more of a class
+than all of them have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import heapq
+import operator
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import instances
+from ironic_reservations.planner import pool
+from ironic_reservations.planner import pool_plans
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import units
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """Units of a demand, all of a kind.
+
+    :ivar kind: one of them.
+    :ivar count: how many there are.
+    """
+
+    kind: units.Unit
+    count: int
+
+
+def stuck(draft: pool.Draft, wanted: Wanted,
+          pinned: frozenset[str]) -> bool:
+    """Tell whether what has to stay leaves too little, whatever moves."""
+    kind = wanted.kind
+    found = 0
+    for node in fleet.members(kind.eligible):
+        staying = [each for each in draft.there(node)
+                   if not each.movable or (
+                       isinstance(each, instances.Instance)
+                       and each.affinity is True and each.group in pinned)]
+        found += _room(draft, node, staying, kind)
+        if found >= wanted.count:
+            return False
+    return True
+
+
+def _room(draft: pool.Draft, node: int,
+          staying: Sequence[instances.Promise], kind: units.Unit) -> int:
+    capacity = draft.capacities[node]
+    until = kind.until(capacity is not None)
+    near = [each for each in staying
+            if each.start < until and kind.start < draft.until(each, node)]
+    if capacity is None or kind.amounts is None:
+        return not near
+    there: list[instances.Instance] = []
+    for each in near:
+        if not isinstance(each, instances.Instance):
+            return 0
+        there.append(each)
+    if kind.apart and any(each.group == kind.apart for each in there):
+        return 0
+    there.sort(key=operator.attrgetter('start'))
+    found = shares.room(capacity, there, kind.amounts, kind.start, kind.end)
+    return min(1, found) if kind.apart else found
+
+
+def overfull(draft: pool.Draft, wanted: Wanted) -> int | None:
+    """Find an instant at which more is needed of a class than there is.
+
+    :param wanted: what is still to be placed.
+    :returns: ``None`` where there is none, or nodes of Ironic could help.
+    """
+    nodes = _closure(draft, wanted.kind.eligible)
+    if nodes & ~draft.compute:
+        return None
+    start, end = wanted.kind.start, wanted.kind.end
+    needed = _least(draft, wanted.kind)
+    have: dict[str, int] = dict.fromkeys(needed, 0)
+    changes: dict[int, dict[str, int]] = {start: {
+        name: amount * wanted.count for name, amount in needed.items()}}
+    for node in fleet.members(nodes):
+        capacity = draft.capacities[node]
+        assert capacity is not None
+        # NOTE: what has started may have more than there is now.
+        peaks = shares.peak([each for each in draft.rows[node]
+                             if not each.movable], _START)
+        for name in have:
+            have[name] += max(capacity.get(name, 0), peaks.get(name, 0))
+        for each in draft.there(node):
+            if each.start >= end or each.end <= start:
+                continue
+            if isinstance(each, instances.Instance):
+                amounts = dict(each.amounts)
+            elif each.movable:
+                amounts = _least(draft, units.unit((each,), draft))
+            else:
+                amounts = dict(capacity)
+            for at, sign in ((max(each.start, start), 1), (each.end, -1)):
+                change = changes.setdefault(at, {})
+                for name, amount in amounts.items():
+                    change[name] = change.get(name, 0) + sign * amount
+    used: dict[str, int] = dict.fromkeys(needed, 0)
+    for at in sorted(at for at in changes if at < end):
+        for name, amount in changes[at].items():
+            if name in used:
+                used[name] += amount
+        if any(used[name] > have[name] for name in used):
+            return at
+    return None
+
+
+#: Before everything that is planned.
+_START = -(1 << 80)
+
+
+def _closure(draft: pool.Draft, eligible: int) -> int:
+    """Give all hosts on which what may be on a set of them can be."""
+    reached = pending = eligible
+    while pending:
+        more = last = 0
+        for node in fleet.members(pending):
+            for each in draft.there(node):
+                if each.movable and each.eligible is not last:
+                    last = each.eligible
+                    more |= last
+        pending = more & ~reached
+        reached |= pending
+    return reached
+
+
+def _least(draft: pool.Draft, kind: units.Unit) -> dict[str, int]:
+    """Give what a unit needs of each class, wherever it is."""
+    if kind.amounts is not None:
+        return dict(kind.amounts)
+    least: dict[str, int] | None = None
+    for node in fleet.members(kind.eligible):
+        capacity = draft.capacities[node] or {}
+        if least is None:
+            least = dict(capacity)
+        else:
+            least = {name: min(amount, capacity.get(name, 0))
+                     for name, amount in least.items()}
+    return least or {}
+
+
+def explain(draft: pool.Draft, kind: units.Unit
+            ) -> tuple[tuple[pool_plans.HostShortage, ...],
+                       tuple[instances.Promise, ...]]:
+    """Tell what each eligible host lacks, and what is in the way there.
+
+    :param draft: without what has been placed for the demand already.
+    """
+    found: list[pool_plans.HostShortage] = []
+    blockers: dict[str, instances.Promise] = {}
+    for node in fleet.members(kind.eligible):
+        capacity = draft.capacities[node]
+        until = kind.until(capacity is not None)
+        near = draft.between(node, kind.start, until)
+        there = _room(draft, node, near, kind)
+        spells = _spells(draft, node, near, kind, there)
+        if not spells:
+            continue
+        if len(kind.parts) > 1:
+            there = _room(draft, node, near, units.unit(kind.parts[:1],
+                                                        draft))
+        found.append(pool_plans.HostShortage(node, there, spells))
+        for each in near:
+            if _in_the_way(each, spells):
+                blockers[each.id] = each
+        if kind.amounts is None and len(found) == pool_plans.MOST_HOSTS:
+            # NOTE: none of them has room for one.
+            break
+    found.sort(key=lambda each: (-each.room, each.node))
+    return tuple(found[:pool_plans.MOST_HOSTS]), tuple(heapq.nsmallest(
+        pool_plans.MOST_HOSTS, blockers.values(),
+        key=operator.attrgetter('start', 'end', 'id')))
+
+
+def _spells(draft: pool.Draft, node: int,
+            near: Sequence[instances.Promise], kind: units.Unit,
+            there: int) -> tuple[shares.Spell, ...]:
+    capacity = draft.capacities[node]
+    if capacity is not None and kind.amounts is not None:
+        if kind.apart and there:
+            return ()
+        whole = [each for each in near if isinstance(each, bookings.Booking)
+                 or (kind.apart and each.group == kind.apart)]
+        if not whole:
+            return shares.spells(
+                capacity, [each for each in near
+                           if isinstance(each, instances.Instance)],
+                shares.times(kind.amounts, there + 1), kind.start, kind.end)
+        near = whole
+    # NOTE: that a host has room for no more than one of what takes it whole
+    # goes without saying.
+    until = kind.until(capacity is not None)
+    return tuple(shares.Spell(max(start, kind.start), min(end, until))
+                 for start, end in shares.runs(
+                     (each.start, draft.until(each, node)) for each in near))
+
+
+def _in_the_way(each: instances.Promise,
+                spells: Sequence[shares.Spell]) -> bool:
+    for spell in spells:
+        if each.start < spell.end and spell.start < each.end + each.margin:
+            if spell.resource_class is None or isinstance(
+                    each, bookings.Booking):
+                return True
+            if any(name == spell.resource_class for name, _ in each.amounts):
+                return True
+    return False
