@@ -64,9 +64,13 @@ def plan(now: pool.Pool, demands: Sequence[instances.Wish],
         outcome = planning.plan(
             now.timeline, [each for each in whole if each is not None],
             limits)
-        if isinstance(outcome, plans.Plan):
-            return _adopted(now, demands, outcome)
-        if not _coupled(now, demands):
+        # NOTE: for what more could be had, instances might move.
+        done = isinstance(outcome, plans.Plan) and all(
+            each is not None and len(row) == each.most
+            for each, row in zip(whole, outcome.granted, strict=True))
+        if done or not _coupled(now, demands):
+            if isinstance(outcome, plans.Plan):
+                return _adopted(now, demands, outcome)
             return _of_whole(now, demands, outcome)
     return _Planner(now, demands, limits).plan()
 

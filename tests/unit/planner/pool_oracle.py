@@ -158,12 +158,13 @@ def cases(draw: st.DrawFn, hosts: int = 3, most: int = 4, demands: int = 2,
     :param fixed: whether some of what is there must not move.
     """
     capacities = tuple(draw(st.lists(st.none() | st.fixed_dictionaries({
-        'VCPU': st.integers(2, 5), 'MEMORY_MB': st.integers(2, 5),
-        'DISK_GB': st.integers(1, 4)}), min_size=1, max_size=hosts)))
+        'VCPU': st.integers(3, 6), 'MEMORY_MB': st.integers(3, 6),
+        'DISK_GB': st.integers(2, 5)}), min_size=min(2, hosts),
+        max_size=hosts)))
     everything = fleet.everything(len(capacities))
     there: list[instances.Promise] = []
     groups: dict[int, tuple] = {}
-    for number in range(draw(st.integers(0, most))):
+    for number in range(draw(st.integers(most // 2, most))):
         node = draw(st.integers(0, len(capacities) - 1))
         movable = not fixed or draw(st.sampled_from((True, True, False)))
         if draw(st.sampled_from((False, False, True))):
@@ -171,8 +172,8 @@ def cases(draw: st.DrawFn, hosts: int = 3, most: int = 4, demands: int = 2,
             end = start + draw(st.integers(1, 4))
             each: instances.Promise = bookings.Booking(
                 f'there/{number}', start, end, node,
-                draw(st.integers(1, everything)) | 1 << node, movable,
-                draw(st.sampled_from((0, 0, 1))))
+                draw(st.just(everything) | st.integers(1, everything))
+                | 1 << node, movable, draw(st.sampled_from((0, 0, 1))))
         else:
             group = draw(st.integers(0, 2))
             if group not in groups:
@@ -214,14 +215,14 @@ def cases(draw: st.DrawFn, hosts: int = 3, most: int = 4, demands: int = 2,
 def _demand(draw: st.DrawFn, capacities, number: int) -> instances.Wish:
     everything = fleet.everything(len(capacities))
     start = draw(st.integers(1, 6))
-    end = start + draw(st.integers(1, 4))
+    end = start + draw(st.integers(1, 3))
     margin = draw(st.sampled_from((0, 0, 1)))
     if draw(st.sampled_from((False, False, True))):
-        count = draw(st.integers(1, 2))
+        count = draw(st.sampled_from((1, 1, 2)))
         return bookings.Demand(
             f'demand {number}', start, end, count,
             count + draw(st.integers(0, 1)),
-            draw(st.integers(1, everything)), margin)
+            draw(st.just(everything) | st.integers(1, everything)), margin)
     size = draw(_sizes)
     return instances.InstanceDemand(
         f'demand {number}', start, end, draw(st.integers(1, 3)),

@@ -16,8 +16,8 @@ import hypothesis
 import testtools
 
 from ironic_reservations.planner import pool_checker
-from ironic_reservations.planner import pool_plans
 from ironic_reservations.planner import pool_planning
+from ironic_reservations.planner import pool_plans
 from tests.unit.planner import pool_oracle
 
 
