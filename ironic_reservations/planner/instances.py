@@ -60,10 +60,11 @@ class InstanceDemand:
     """A wish for ``amount`` instances of one size over one window.
 
     :ivar id: opaque; the instances that serve it are called
-        ``<id>/<count>``, and it is their group.
+        ``<id>/<count>``.
     :ivar eligible: the set of hosts that would do when they are empty.
     :ivar preferred: a set of hosts that are taken first.
     :ivar first: the first count, where the group is there and grows.
+    :ivar group: what the instances belong to; ``None``: to the id.
     """
 
     id: str
@@ -76,6 +77,7 @@ class InstanceDemand:
     margin: int = 0
     preferred: int = 0
     first: int = 0
+    group: str | None = None
 
     def __post_init__(self) -> None:
         if self.end <= self.start:
@@ -101,11 +103,16 @@ class InstanceDemand:
         """Give the instant from which its nodes may be promised again."""
         return self.end + self.margin
 
+    @property
+    def family(self) -> str:
+        """Give what the instances belong to."""
+        return self.id if self.group is None else self.group
+
     def instance(self, count: int, node: int) -> Instance:
         """Give one of the instances asked for."""
         return Instance(f'{self.id}/{self.first + count}', self.start,
-                        self.end, node, self.eligible, self.amounts, self.id,
-                        self.affinity, True, self.margin)
+                        self.end, node, self.eligible, self.amounts,
+                        self.family, self.affinity, True, self.margin)
 
 
 Wish = bookings.Demand | InstanceDemand

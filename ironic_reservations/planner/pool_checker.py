@@ -97,7 +97,7 @@ def _unserved(demand: instances.Wish,
         elif isinstance(each, instances.Instance) and isinstance(
                 demand, instances.InstanceDemand) and (
                 each.amounts, each.affinity, each.group) != (
-                demand.amounts, demand.affinity, demand.id):
+                demand.amounts, demand.affinity, demand.family):
             wrong.append(f'{each.id} is not of the size that was demanded.')
     return wrong
 

@@ -81,7 +81,7 @@ def _as_whole(now: pool.Pool,
     if isinstance(demand, bookings.Demand):
         return demand
     if demand.eligible & now.compute or demand.affinity is True and (
-            demand.amount > 1 or demand.first):
+            demand.amount > 1 or _groups(now).get(demand.family)):
         return None
     return bookings.Demand(
         demand.id, demand.start, demand.end, demand.amount, demand.amount,
@@ -179,9 +179,9 @@ class _Planner:
         self._pinned = frozenset(
             group for group, there in groups.items()
             if not all(each.movable for each in there)
-            or any(demand.id == group for demand in demands))
+            or any(_family(demand) == group for demand in demands))
         self._served = [_Served(demand, _kind(self._draft, demand),
-                                groups.get(demand.id, ()))
+                                groups.get(_family(demand) or '', ()))
                         for demand in demands]
 
     def plan(self) -> pool_plans.PoolPlan | pool_plans.PoolRefusal:
@@ -212,7 +212,9 @@ class _Planner:
             if alone and self._exchange(served):
                 continue
             alone = False
-            lacking = self._shortage(served, wanted)
+            # NOTE: of what is wanted besides, one more is better than none.
+            lacking = self._shortage(served, max(
+                served.least, served.count + served.each))
             if lacking is not None:
                 return plans.Cause.SHORTAGE, lacking
             unit = served.unit()
@@ -362,8 +364,15 @@ def _hardest(served: _Served) -> tuple[int, int]:
     return (2 if served.demand.affinity is False else 3), 0
 
 
+def _family(demand: instances.Wish) -> str | None:
+    """Give the group of what serves a demand, if it is of instances."""
+    if isinstance(demand, bookings.Demand):
+        return None
+    return demand.family
+
+
 def _groups(now: pool.Pool) -> Mapping[str, Sequence[instances.Instance]]:
-    """Give the groups with affinity."""
+    """Give the groups that are on one host each."""
     found: dict[str, list[instances.Instance]] = {}
     for row in now.rows:
         for each in row:

@@ -221,7 +221,7 @@ def _demand(draw: st.DrawFn, capacities, number: int) -> instances.Wish:
         count = draw(st.sampled_from((1, 1, 2)))
         return bookings.Demand(
             f'demand {number}', start, end, count,
-            count + draw(st.integers(0, 1)),
+            count + draw(st.integers(0, 2)),
             draw(st.just(everything) | st.integers(1, everything)), margin)
     size = draw(_sizes)
     return instances.InstanceDemand(
