@@ -101,7 +101,7 @@ class TestAgainstTheOracle(testtools.TestCase):
                 case.there, case.demands, answer.pool.promised(),
                 case.capacities))
 
-    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.settings(max_examples=40, deadline=None)
     @hypothesis.given(pool_oracle.cases(most=8, demands=3))
     def test_plan_of_a_crowd_passes_the_checker(self, case):
         answer = pool_planning.plan(case.pool, case.demands)
@@ -132,7 +132,7 @@ class TestAgainstTheOracle(testtools.TestCase):
                    for order in itertools.permutations(demands)}
         self.assertEqual(1, len(answers))
 
-    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.settings(max_examples=60, deadline=None)
     @hypothesis.given(pool_oracle.cases())
     def test_moves_and_grants_are_all_that_differs(self, case):
         answer = pool_planning.plan(case.pool, case.demands)
