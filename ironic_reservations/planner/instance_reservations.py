@@ -43,8 +43,9 @@ class InstanceReservation:
     :ivar flavor_id: of the private flavor that its instances are made with.
     :ivar aggregate_id: older ways of keeping others off, as
         ``server_group_id``; not used here.
-    :ivar request: what the flavor asks for that was named; ``None`` where
-        the sizes are all.
+    :ivar source_flavor_id: the flavor that was named in the request.
+    :ivar request: what that asked for then; ``None`` where the sizes are
+        all.
     """
 
     id: str
@@ -57,6 +58,7 @@ class InstanceReservation:
     flavor_id: str | None = None
     aggregate_id: int | None = None
     server_group_id: str | None = None
+    source_flavor_id: str | None = None
     request: flavors.Request | None = None
 
     @property
