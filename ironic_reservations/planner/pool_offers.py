@@ -37,6 +37,8 @@ from ironic_reservations.planner import pool_plans
 from ironic_reservations.planner import shares
 
 Kind = node_offers.Kind
+#: How much shorter than for a request the search is for an offer.
+_SHORTER = 10
 _Wishes = tuple[instances.Wish, ...]
 
 
@@ -94,11 +96,20 @@ class _Ground:
         self._now = now
         self._demands = demands
         self._limits = limits
+        # NOTE: many windows are tried, and the one that is refused is not
+        # worth a long search; what is found is planned as it will be.
+        self._short = dataclasses.replace(
+            limits, search=limits.search // _SHORTER,
+            swap=limits.swap // _SHORTER)
         self._there = list(_all_that_matters(now, demands))
         self._profiles = [_Profile(now, demand) for demand in demands]
 
     def _plan(self, demands: _Wishes
               ) -> pool_plans.PoolPlan | pool_plans.PoolRefusal:
+        """Plan demands, and be sure that they can be had if it says so."""
+        answer = pool_planning.plan(self._now, demands, self._short)
+        if isinstance(answer, pool_plans.PoolRefusal):
+            return answer
         return pool_planning.plan(self._now, demands, self._limits)
 
     def later(self, most: int) -> Iterator[int]:
@@ -213,8 +224,7 @@ class _Ground:
 
         :returns: whether it is proved that it cannot be raised more.
         """
-        low, high, probe, proved = 1, amount + 1, amount, True
-        guessed = False
+        low, high, probe, proved, step = 1, amount + 1, amount, True, 1
         while high - low > 1:
             demand = modest[number]
             assert isinstance(demand, instances.InstanceDemand)
@@ -222,13 +232,15 @@ class _Ground:
             answer = self._plan(tuple(modest))
             if isinstance(answer, pool_plans.PoolPlan):
                 low = probe
+                if not proved:
+                    # NOTE: whether more could be had would stay in doubt.
+                    break
                 # NOTE: mostly no more is to be had than was not short.
-                probe = low + 1 if not guessed else (low + high) // 2
-                guessed = True
+                probe, step = low + step, 2 * step
             else:
                 high, proved = probe, proved and answer.cause.proved
                 probe -= answer.short
-                if answer.demand.id != demand.id or guessed:
+                if answer.demand.id != demand.id or probe <= low:
                     probe = (low + high) // 2
             probe = min(max(probe, low + 1), high - 1)
         demand = modest[number]

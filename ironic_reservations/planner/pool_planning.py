@@ -205,7 +205,7 @@ class _Planner:
             served.take(draft, _fit(draft, served, wanted - served.count))
         if served.count >= wanted:
             return None
-        steps = budget.Budget(limits.swap)
+        steps = budget.Budget(limits.swap // _STEPS_IN_ONE)
         alone = isinstance(served.demand, bookings.Demand)
         repair = True
         while served.count < wanted:
@@ -301,6 +301,8 @@ class _Planner:
             most)
 
 
+#: What is looked at for room in a share takes longer than what is for a swap.
+_STEPS_IN_ONE = 8
 #: What the planner calls a booking that it has to rename.
 _TEMPORARY = 'pool planning'
 

@@ -14,6 +14,10 @@
 
 from __future__ import annotations
 
+import heapq
+import operator
+
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instances
@@ -21,8 +25,9 @@ from ironic_reservations.planner import pool
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import units
 
-#: How many hosts are tried for what others make room for.
+#: How many hosts are tried for what others make room for, and looked at.
 _HOMES = 8
+_LOOKED_AT = 24
 #: How long the chain of those who make room for each other can be.
 _DEPTH = 2
 
@@ -44,7 +49,7 @@ def _make_room(draft: pool.Draft, wanted: units.Unit,
                settled: int) -> bool:
     """Place a unit; what is on settled hosts stays."""
     found: list[tuple[int, int, list[units.Unit]]] = []
-    for node in fleet.members(wanted.eligible & ~settled):
+    for node in _nearest(draft, wanted, settled, steps):
         leaving = _in_the_way(draft, wanted, node, pinned, steps)
         if leaving is not None:
             found.append((sum(len(each.parts) for each in leaving), node,
@@ -59,6 +64,36 @@ def _make_room(draft: pool.Draft, wanted: units.Unit,
             draft.become(attempt)
             return True
     return False
+
+
+def _nearest(draft: pool.Draft, wanted: units.Unit, settled: int,
+             steps: budget.Budget) -> list[int]:
+    """Give the hosts that have the least too much for a unit."""
+    found: list[tuple[float, int, int]] = []
+    for node in fleet.members(wanted.eligible & ~settled):
+        capacity = draft.capacities[node]
+        near = draft.between(node, wanted.start,
+                             wanted.until(capacity is not None))
+        steps.spend(1 + len(near) // 8)
+        staying = [each for each in near if not each.movable]
+        if capacity is None or wanted.amounts is None:
+            if not staying:
+                found.append((0.0, len(near), node))
+            continue
+        if any(isinstance(each, bookings.Booking) for each in staying):
+            continue
+        peaks = []
+        for there in (near, staying):
+            shared = sorted((each for each in there
+                             if isinstance(each, instances.Instance)),
+                            key=operator.attrgetter('start'))
+            used = shares.peak(shared, wanted.start)
+            peaks.append(max(
+                (used.get(name, 0) + amount - capacity.get(name, 0)) / amount
+                for name, amount in wanted.amounts))
+        if peaks[1] <= 0:
+            found.append((peaks[0], len(near), node))
+    return [node for _, _, node in heapq.nsmallest(_LOOKED_AT, found)]
 
 
 def _rehouse(draft: pool.Draft, leaving: list[units.Unit],
