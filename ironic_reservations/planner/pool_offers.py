@@ -34,6 +34,7 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import pool
 from ironic_reservations.planner import pool_planning
 from ironic_reservations.planner import pool_plans
+from ironic_reservations.planner import pool_shortage
 from ironic_reservations.planner import shares
 
 Kind = node_offers.Kind
@@ -135,15 +136,17 @@ class _Ground:
     def first(self, kind: Kind, shifts: Iterable[int]) -> PoolOffer | None:
         """Give the first of some shifts that is accepted."""
         tries, doubts = self._limits.offers, 0
+        beyond: int | None = None
         for shift in shifts:
+            if beyond is not None and abs(shift) < beyond:
+                continue
             moved = tuple(dataclasses.replace(
                 demand, start=demand.start + shift, end=demand.end + shift)
                 for demand in self._demands)
             # NOTE: looking this up is much cheaper than planning, and
             # nothing that can be had is lost.
-            if not all(profile.enough(demand.start, demand.end)
-                       for profile, demand in zip(self._profiles, moved,
-                                                  strict=True)):
+            beyond = self._beyond(moved, shift)
+            if beyond is not None:
                 continue
             if not tries or doubts > self._limits.doubts:
                 return None
@@ -153,6 +156,21 @@ class _Ground:
                 return PoolOffer(kind, moved, not doubts)
             doubts += not answer.cause.proved
         return None
+
+    def _beyond(self, moved: _Wishes, shift: int) -> int | None:
+        """Give how far windows have to be moved before there is room.
+
+        :returns: ``None`` where nothing is known to be missing.
+        """
+        furthest = None
+        for profile, demand in zip(self._profiles, moved, strict=True):
+            missing = profile.missing(demand.start, demand.end)
+            if missing is None:
+                continue
+            away = (demand.end - shift - missing[0] if shift < 0
+                    else missing[1] - demand.start + shift)
+            furthest = max(away, furthest or 0)
+        return furthest
 
     def shorter(self) -> PoolOffer | None:
         """End all demands at one earlier instant, the latest that there is.
@@ -175,9 +193,9 @@ class _Ground:
                 for demand in self._demands)
             answer: pool_plans.PoolPlan | pool_plans.PoolRefusal | None
             answer = None
-            if all(profile.enough(demand.start, demand.end)
-                   for profile, demand in zip(self._profiles, cut,
-                                              strict=True)):
+            if not any(profile.missing(demand.start, demand.end)
+                       for profile, demand in zip(self._profiles, cut,
+                                                  strict=True)):
                 answer = self._plan(cut)
             if isinstance(answer, pool_plans.PoolPlan):
                 best, low = cut, middle + 1
@@ -250,44 +268,92 @@ class _Ground:
 
 
 class _Profile:
-    """Over time, how many of a demand what has to stay leaves room for."""
+    """Over time, what there is too little of for a demand, whatever moves."""
 
     def __init__(self, now: pool.Pool, demand: instances.Wish) -> None:
-        self._needed = (demand.least if isinstance(demand, bookings.Demand)
-                        else demand.amount)
-        at_most = None
-        amounts = None
+        self._tracks = [_Track(*_staying(now, demand))]
         if isinstance(demand, instances.InstanceDemand):
-            amounts = demand.amounts
-            if demand.affinity is True:
-                amounts = shares.times(amounts, demand.amount)
-                self._needed = 1
-            if demand.affinity is not None:
-                at_most = 1
-        changes: dict[int, int] = {}
-        free = 0
-        for node in fleet.members(demand.eligible):
-            if amounts is None or not now.compute >> node & 1:
-                there = _whole_steps(now, node)
-            else:
-                there = _shared_steps(now, node, amounts)
-            before = 0
-            for at, room in there:
-                room = room if at_most is None else min(room, at_most)
-                if at is None:
-                    free += room
-                elif room != before:
-                    changes[at] = changes.get(at, 0) + room - before
-                before = room
+            self._tracks.extend(_Track(*each) for each in pool_shortage.used(
+                now, demand.eligible, shares.times(demand.amounts,
+                                                   demand.amount)))
+
+    def missing(self, start: int, end: int) -> tuple[int, int] | None:
+        """Give when there is too little at first, and until when at last.
+
+        :returns: ``None`` where there is never too little in a window.
+        """
+        found = [missing for track in self._tracks
+                 if (missing := track.missing(start, end)) is not None]
+        if not found:
+            return None
+        return min(each[0] for each in found), max(each[1] for each in found)
+
+
+class _Track:
+    """Over time, how much there is of what is needed all the time.
+
+    :param free: before all changes.
+    """
+
+    def __init__(self, free: int, changes: dict[int, int],
+                 needed: int) -> None:
+        self._needed = needed
         self._instants = sorted(changes)
         self._free = list(itertools.accumulate(
             (changes[at] for at in self._instants), initial=free))
 
-    def enough(self, start: int, end: int) -> bool:
-        """Tell whether there is never too little in a window."""
+    def missing(self, start: int, end: int) -> tuple[int, int] | None:
+        """Give from when to when there is too little."""
         first = bisect.bisect_right(self._instants, start)
         last = bisect.bisect_left(self._instants, end)
-        return min(self._free[first:last + 1]) >= self._needed
+        needed, free = self._needed, self._free
+        short = [place for place in range(first, last + 1)
+                 if free[place] < needed]
+        if not short:
+            return None
+        begin, until = short[0], short[-1]
+        while until < len(free) and free[until] < needed:
+            until += 1
+        while begin >= 0 and free[begin] < needed:
+            begin -= 1
+        return (self._instants[begin] if begin >= 0 else -_EVER,
+                self._instants[until - 1] if until < len(free) else _EVER)
+
+
+#: After everything that is planned.
+_EVER = 1 << 80
+
+
+def _staying(now: pool.Pool, demand: instances.Wish
+             ) -> tuple[int, dict[int, int], int]:
+    """Tell how many of a demand what has to stay leaves room for."""
+    needed = (demand.least if isinstance(demand, bookings.Demand)
+              else demand.amount)
+    at_most = None
+    amounts = None
+    if isinstance(demand, instances.InstanceDemand):
+        amounts = demand.amounts
+        if demand.affinity is True:
+            amounts = shares.times(amounts, demand.amount)
+            needed = 1
+        if demand.affinity is not None:
+            at_most = 1
+    changes: dict[int, int] = {}
+    free = 0
+    for node in fleet.members(demand.eligible):
+        if amounts is None or not now.compute >> node & 1:
+            there = _whole_steps(now, node)
+        else:
+            there = _shared_steps(now, node, amounts)
+        before = 0
+        for at, room in there:
+            room = room if at_most is None else min(room, at_most)
+            if at is None:
+                free += room
+            elif room != before:
+                changes[at] = changes.get(at, 0) + room - before
+            before = room
+    return free, changes, needed
 
 
 def _whole_steps(now: pool.Pool,

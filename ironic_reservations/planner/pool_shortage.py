@@ -19,6 +19,7 @@ than all of them have.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 import heapq
@@ -27,6 +28,7 @@ import operator
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instances
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import pool
 from ironic_reservations.planner import pool_plans
 from ironic_reservations.planner import shares
@@ -124,6 +126,42 @@ def overfull(draft: pool.Draft, wanted: Wanted) -> int | None:
         if any(used[name] > have[name] for name in used):
             return at
     return None
+
+
+def used(now: pool.Pool, eligible: int, needed: inventories.Amounts
+         ) -> Iterator[tuple[int, dict[int, int], int]]:
+    """Tell how much of each class is left over time where a set can lead.
+
+    NOTE: what has a whole host and may move is taken for nothing.
+
+    :param eligible: the set of hosts that would do.
+    :returns: for each class that is needed, how much there is, how that
+        changes and when, and how much is needed; nothing where nodes of
+        Ironic could help.
+    """
+    draft = pool.Draft.of(now)
+    nodes = _closure(draft, eligible)
+    if nodes & ~draft.compute:
+        return
+    for name, amount in needed:
+        have = 0
+        changes: dict[int, int] = {}
+        for node in fleet.members(nodes):
+            capacity = draft.capacities[node] or {}
+            row = draft.rows[node]
+            have += max(capacity.get(name, 0), shares.peak(
+                [each for each in row if not each.movable],
+                _START).get(name, 0))
+            there = [(each, dict(each.amounts).get(name, 0)) for each in row]
+            windows = [(each.start, each.end, size) for each, size in there]
+            windows.extend((each.start, each.end, capacity.get(name, 0))
+                           for each in draft.whole(node)
+                           if not each.movable)
+            for start, end, size in windows:
+                if size:
+                    changes[start] = changes.get(start, 0) - size
+                    changes[end] = changes.get(end, 0) + size
+        yield have, changes, amount
 
 
 #: Before everything that is planned.
