@@ -24,9 +24,10 @@ from benchmarks import claims
 from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
+from benchmarks import pool
 from benchmarks import replay
 
-_ALL = ('claims', 'pages', 'overhead', 'planning')
+_ALL = ('claims', 'pages', 'overhead', 'planning', 'pool')
 
 
 def main() -> None:
@@ -53,6 +54,8 @@ def main() -> None:
         overhead.run()
     if 'planning' in what:
         planning.run()
+    if 'pool' in what:
+        pool.run()
 
 
 if __name__ == '__main__':
