@@ -20,6 +20,7 @@ than all of them have.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import heapq
@@ -86,46 +87,133 @@ def _room(draft: pool.Draft, node: int,
 def overfull(draft: pool.Draft, wanted: Wanted) -> int | None:
     """Find an instant at which more is needed of a class than there is.
 
+    Whatever moves, the nodes of Ironic take one each of what is there, so
+    that the compute hosts have to take at least the smaller ones.
+
     :param wanted: what is still to be placed.
-    :returns: ``None`` where there is none, or nodes of Ironic could help.
+    :returns: ``None`` where none was found.
     """
-    nodes = _closure(draft, wanted.kind.eligible)
-    if nodes & ~draft.compute:
-        return None
-    start, end = wanted.kind.start, wanted.kind.end
-    needed = _least(draft, wanted.kind)
-    have: dict[str, int] = dict.fromkeys(needed, 0)
-    changes: dict[int, dict[str, int]] = {start: {
-        name: amount * wanted.count for name, amount in needed.items()}}
+    kind = wanted.kind
+    nodes = _closure(draft, kind.eligible)
+    compute, lone = nodes & draft.compute, nodes & ~draft.compute
+    have: dict[str, int] = {}
+    pieces = [_piece(draft, nodes, kind)] * wanted.count
+    taken: list[tuple[int, int]] = []
     for node in fleet.members(nodes):
+        there = [each for each in draft.there(node)
+                 if each.start < kind.end and kind.start < each.end]
         capacity = draft.capacities[node]
-        assert capacity is not None
-        # NOTE: what has started may have more than there is now.
-        peaks = shares.peak([each for each in draft.rows[node]
-                             if not each.movable], _START)
-        for name in have:
-            have[name] += max(capacity.get(name, 0), peaks.get(name, 0))
-        for each in draft.there(node):
-            if each.start >= end or each.end <= start:
-                continue
-            if isinstance(each, instances.Instance):
-                amounts = dict(each.amounts)
-            elif each.movable:
-                amounts = _least(draft, units.unit((each,), draft))
-            else:
-                amounts = dict(capacity)
-            for at, sign in ((max(each.start, start), 1), (each.end, -1)):
-                change = changes.setdefault(at, {})
-                for name, amount in amounts.items():
-                    change[name] = change.get(name, 0) + sign * amount
-    used: dict[str, int] = dict.fromkeys(needed, 0)
-    for at in sorted(at for at in changes if at < end):
-        for name, amount in changes[at].items():
-            if name in used:
-                used[name] += amount
-        if any(used[name] > have[name] for name in used):
+        if capacity is None:
+            taken.extend((each.start, each.end) for each in there
+                         if not each.movable)
+            there = [each for each in there if each.movable]
+        else:
+            # NOTE: what has started may have more than there is now.
+            peaks = shares.peak(sorted(
+                (each for each in there if not each.movable
+                 and isinstance(each, instances.Instance)),
+                key=operator.attrgetter('start')), kind.start)
+            for name in capacity.keys() | peaks.keys():
+                have[name] = have.get(name, 0) + max(
+                    capacity.get(name, 0), peaks.get(name, 0))
+        pieces.extend(_piece(draft, nodes, units.unit((each,), draft))
+                      if each.movable or isinstance(each, instances.Instance)
+                      else _Piece(each.start, each.end, capacity or {})
+                      for each in there)
+    free = lone.bit_count()
+    for at in _fullest(pieces, kind.start, _INSTANTS if lone else 1):
+        left = free - sum(start <= at < end for start, end in taken)
+        now = [each for each in pieces if each.start <= at < each.end]
+        left -= sum(each.alone for each in now)
+        if left < 0 and lone | compute:
             return at
+        now = [each for each in now if not each.alone]
+        for name in {name for each in now for name in each.amounts}:
+            need = sum(each.amounts.get(name, 0) for each in now)
+            if need <= have.get(name, 0):
+                continue
+            need -= sum(heapq.nlargest(left, (
+                each.amounts.get(name, 0) for each in now if each.lone)))
+            if need > have.get(name, 0):
+                return at
     return None
+
+
+#: At how many instants it is counted what nodes of Ironic could take.
+_INSTANTS = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Piece:
+    """What has to be somewhere.
+
+    :ivar amounts: what it takes of a compute host at least.
+    :ivar lone: whether it can be on a node of Ironic.
+    :ivar alone: whether it can be nowhere else.
+    """
+
+    start: int
+    end: int
+    amounts: Mapping[str, int]
+    lone: bool = False
+    alone: bool = False
+
+
+def _piece(draft: pool.Draft, nodes: int, unit: units.Unit) -> _Piece:
+    lone = bool(unit.eligible & nodes & ~draft.compute)
+    compute = unit.eligible & nodes & draft.compute
+    amounts = dict(unit.amounts or ())
+    if unit.amounts is None:
+        amounts = _least(draft, compute)
+    return _Piece(unit.start, unit.end, amounts, lone, lone and not compute)
+
+
+def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
+    """Give the instants at which the most is needed of each class."""
+    changes: dict[int, dict[str, int]] = {start: {}}
+    for each in pieces:
+        for at, sign in ((max(each.start, start), 1), (each.end, -1)):
+            change = changes.setdefault(at, {})
+            change[''] = change.get('', 0) + sign
+            for name, amount in each.amounts.items():
+                change[name] = change.get(name, 0) + sign * amount
+    needed: dict[str, int] = {}
+    most: dict[str, list[tuple[int, int]]] = {}
+    for at in sorted(changes):
+        for name, amount in changes[at].items():
+            needed[name] = needed.get(name, 0) + amount
+            if amount > 0:
+                most.setdefault(name, []).append((needed[name], -at))
+    return {-at for row in most.values()
+            for _, at in heapq.nlargest(count, row)}
+
+
+def _closure(draft: pool.Draft, eligible: int) -> int:
+    """Give all hosts on which what may be on a set of them can be."""
+    reached = pending = eligible
+    while pending:
+        more = last = 0
+        for node in fleet.members(pending):
+            for each in draft.there(node):
+                if each.movable and each.eligible is not last:
+                    last = each.eligible
+                    more |= last
+        pending = more & ~reached
+        reached |= pending
+    return reached
+
+
+def _least(draft: pool.Draft, nodes: int) -> dict[str, int]:
+    """Give the least that one of some compute hosts has of each class."""
+    least: dict[str, int] | None = None
+    for node in fleet.members(nodes):
+        capacity = draft.capacities[node] or {}
+        if least is None:
+            least = dict(capacity)
+        else:
+            least = {name: min(amount, capacity.get(name, 0))
+                     for name, amount in least.items()}
+    return least or {}
 
 
 def used(now: pool.Pool, eligible: int, needed: inventories.Amounts
@@ -166,36 +254,6 @@ def used(now: pool.Pool, eligible: int, needed: inventories.Amounts
 
 #: Before everything that is planned.
 _START = -(1 << 80)
-
-
-def _closure(draft: pool.Draft, eligible: int) -> int:
-    """Give all hosts on which what may be on a set of them can be."""
-    reached = pending = eligible
-    while pending:
-        more = last = 0
-        for node in fleet.members(pending):
-            for each in draft.there(node):
-                if each.movable and each.eligible is not last:
-                    last = each.eligible
-                    more |= last
-        pending = more & ~reached
-        reached |= pending
-    return reached
-
-
-def _least(draft: pool.Draft, kind: units.Unit) -> dict[str, int]:
-    """Give what a unit needs of each class, wherever it is."""
-    if kind.amounts is not None:
-        return dict(kind.amounts)
-    least: dict[str, int] | None = None
-    for node in fleet.members(kind.eligible):
-        capacity = draft.capacities[node] or {}
-        if least is None:
-            least = dict(capacity)
-        else:
-            least = {name: min(amount, capacity.get(name, 0))
-                     for name, amount in least.items()}
-    return least or {}
 
 
 def explain(draft: pool.Draft, kind: units.Unit
