@@ -24,7 +24,7 @@ from ironic_reservations.planner import pool_planning
 from ironic_reservations.planner import pool_plans
 from tests.unit.planner import pool_oracle
 
-LIMITS = budget.Limits(offers=1000)
+LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000)
 EARLIEST, LATEST = 0, 14
 Kind = pool_offers.Kind
 

@@ -385,6 +385,21 @@ class TestRefusals(testtools.TestCase):
         self.assertEqual((plans.Cause.SHORTAGE, 2),
                          (answer.cause, answer.at))
 
+    def test_too_much_is_proved_though_a_node_of_ironic_takes_one(self):
+        promised = [there('a', 0, 5, 0), there('b', 0, 5, 1, 3)]
+        at_once = budget.Limits(search=0, swap=0)
+        answer = plan([IRONIC, SMALL], promised, ask(2, 9, 1, 3),
+                      limits=at_once)
+        self.assertEqual((plans.Cause.SEARCH_LIMIT, None),
+                         (answer.cause, answer.at))
+        self.assertEqual([1], granted(plan([IRONIC, SMALL], promised,
+                                           ask(2, 9, 1, 3))))
+        promised = [there('a', 0, 5, 0, 2), there('b', 0, 5, 1, 3)]
+        answer = plan([IRONIC, SMALL], promised, ask(2, 9, 1, 3),
+                      limits=at_once)
+        self.assertEqual((plans.Cause.SHORTAGE, 2),
+                         (answer.cause, answer.at))
+
     def test_search_that_ends_early_does_not_claim_a_proof(self):
         promised = [there(name, 0, 5, node, 3) for name, node in (
             ('a', 0), ('b', 1))]
