@@ -18,16 +18,23 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import sys
 
+from benchmarks import beside_blazar
 from benchmarks import claims
+from benchmarks import leases
 from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
 from benchmarks import pool
 from benchmarks import replay
+from benchmarks import starts
 
-_ALL = ('claims', 'pages', 'overhead', 'planning', 'pool')
+_ALL = ('claims', 'pages', 'overhead', 'planning', 'pool', 'leases',
+        'starts')
+#: How many nodes, and how many leases on them.
+_LEASED = ((1000, 5000), (10000, 100000))
 
 
 def main() -> None:
@@ -37,13 +44,21 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
-    parser.add_argument('what', nargs='*', choices=[*_ALL, []], default=_ALL)
+    parser.add_argument('what', nargs='*', choices=[*_ALL, 'blazar', []],
+                        default=_ALL)
     parser.add_argument('--server', default='mysql+pymysql://root@127.0.0.1',
                         help='SQLAlchemy URL of a database server where '
                              'databases can be made (%(default)s)')
     parser.add_argument('--nodes', type=int, default=1000)
     parser.add_argument('--claims', type=int, default=50)
     parser.add_argument('--reservations', type=int, default=10000)
+    parser.add_argument('--leases', type=int, default=50,
+                        help='how many leases are made by each client')
+    parser.add_argument('--starts', type=int, default=10000,
+                        help='how many leases start in one minute')
+    parser.add_argument('--blazar-python', type=pathlib.Path,
+                        help='the Python of an environment that has Blazar; '
+                             'by default one is made')
     given = parser.parse_args()
     what = given.what or _ALL
     if 'claims' in what:
@@ -56,6 +71,13 @@ def main() -> None:
         planning.run()
     if 'pool' in what:
         pool.run()
+    if 'leases' in what:
+        for nodes, bookings in _LEASED:
+            leases.run(given.server, nodes, bookings, given.leases)
+    if 'starts' in what:
+        starts.run(given.server, given.starts)
+    if 'blazar' in what:
+        beside_blazar.run(given.server, given.blazar_python)
 
 
 if __name__ == '__main__':

@@ -47,12 +47,21 @@ def fill(url: str, nodes: int, bookings: int, together: int,
     uuids = [rows.node() for _ in range(nodes)]
     for first in range(0, nodes, together):
         rows.leases(uuids[first:first + together], bookings // nodes)
-    engine = sa.create_engine(url, poolclass=sa.NullPool)
-    with engine.begin() as connection:
-        for table, there in rows.there.items():
-            for place in range(0, len(there), _AT_ONCE):
-                connection.execute(sa.insert(table),
-                                   there[place:place + _AT_ONCE])
+    rows.write(url)
+
+
+def start_together(url: str, nodes: Sequence[str], project_id: str,
+                   begin: datetime.datetime, end: datetime.datetime) -> None:
+    """Make hosts of nodes that are mirrored, each with a lease of its own.
+
+    :param begin: the leases start in the minute after this.
+    """
+    rows = _Rows(begin)
+    for number, node in enumerate(nodes):
+        rows.host(node)
+        rows.lease([node], begin + datetime.timedelta(
+            milliseconds=60_000 * number // len(nodes)), end, project_id)
+    rows.write(url)
 
 
 class _Rows:
@@ -75,23 +84,29 @@ class _Rows:
             'retired': False, 'reservable': True, 'observed_at': self._made,
             'provision_state': 'available',
             'resource_class': ground.RESOURCE_CLASS})
-        self.there[tables.hosts].append({
-            'node_uuid': made, 'reservable': True, 'created_at': self._made})
+        self.host(made)
         return made
+
+    def host(self, node: str) -> None:
+        """Have a node be a host."""
+        self.there[tables.hosts].append({
+            'node_uuid': node, 'reservable': True, 'created_at': self._made})
 
     def leases(self, nodes: Sequence[str], count: int) -> None:
         """Add leases that each have all of some nodes, one after another."""
         cuts = sorted(self._chance.sample(range(HOURS), 2 * count))
         for start, end in zip(cuts[::2], cuts[1::2], strict=True):
-            self._lease(nodes, self._begin + datetime.timedelta(hours=start),
-                        self._begin + datetime.timedelta(hours=end))
+            self.lease(nodes, self._begin + datetime.timedelta(hours=start),
+                       self._begin + datetime.timedelta(hours=end))
 
-    def _lease(self, nodes: Sequence[str], start: datetime.datetime,
-               end: datetime.datetime) -> None:
+    def lease(self, nodes: Sequence[str], start: datetime.datetime,
+              end: datetime.datetime, project_id: str | None = None) -> None:
+        """Add a lease that has some nodes."""
         lease, reservation = str(uuid.uuid4()), str(uuid.uuid4())
         told = max(start, end - datetime.timedelta(hours=1))
         self.there[tables.leases].append({
-            'id': lease, 'generation': 1, 'name': f'lease {lease[:8]}',
+            'id': lease, 'name': f'lease {lease[:8]}', 'generation': 1,
+            'project_id': project_id,
             'starts_at': start, 'ends_at': end, 'before_end_at': told,
             'status': 'PENDING', 'degraded': False, 'due_at': start,
             'created_at': self._made, 'attempts': 0})
@@ -113,3 +128,15 @@ class _Rows:
              'created_at': self._made, 'starts_at': start, 'expires_at': end,
              'state': 'planned', 'lease_reservation_id': reservation,
              'place': place} for place, node in enumerate(nodes))
+
+    def write(self, url: str) -> None:
+        """Write all of it to a database, many rows at a time."""
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        with engine.begin() as connection:
+            for table, there in self.there.items():
+                for place in range(0, len(there), _AT_ONCE):
+                    connection.execute(sa.insert(table),
+                                       there[place:place + _AT_ONCE])
+            # NOTE: so that who has read them already reads them again.
+            connection.execute(sa.update(tables.nodes).values(
+                generation=tables.nodes.c.generation + 1))

@@ -150,9 +150,12 @@ def node_uuids(session: requests.Session, url: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def serving(server: str) -> Iterator[tuple[str, str]]:
-    """Start the standalone application, without an Ironic behind it.
+def serving(server: str, ironic_url: str | None = None
+            ) -> Iterator[tuple[str, str]]:
+    """Start the standalone application.
 
+    :param ironic_url: the Ironic behind it; by default there is none, and
+        nothing is asked of it.
     :returns: its URL, and that of its database.
     """
     port = all_in_one.free_port()
@@ -162,9 +165,10 @@ def serving(server: str) -> Iterator[tuple[str, str]]:
         all_in_one.write_options(config, {
             'DEFAULT': {'state_path': folder, 'auth_strategy': 'noauth'},
             'database': {'connection': ours},
-            'ironic': {'confirm': 'mirror', 'full_poll_interval': 86400,
-                       'poll_interval': 86400,
-                       'endpoint_override': 'http://127.0.0.1:1'},
+            'ironic': {'endpoint_override': ironic_url} if ironic_url else {
+                'confirm': 'mirror', 'full_poll_interval': 86400,
+                'poll_interval': 86400,
+                'endpoint_override': 'http://127.0.0.1:1'},
             'api': {'host': '127.0.0.1', 'port': port}})
         upgrade(config)
         process = subprocess.Popen(

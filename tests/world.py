@@ -297,9 +297,14 @@ class World(fixtures.Fixture):
         """Have something happen between a plan and its commit, once."""
         self.engine.database.interruptions.append(action)
 
-    def another_engine(self) -> engine_module.Engine:
-        """Give an engine as another process has it, on the same rows."""
-        other = engine_module.build(self.conf, self.ironic, self.clock)
+    def another_engine(self, clock: Callable[[], datetime.datetime]
+                       | None = None) -> engine_module.Engine:
+        """Give an engine as another process has it, on the same rows.
+
+        :param clock: by default that of this world.
+        """
+        other = engine_module.build(self.conf, self.ironic,
+                                    clock or self.clock)
         self.addCleanup(other.database.close)
         return other
 

@@ -25,10 +25,13 @@ from prometheus_client import registry as prometheus_registry
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import holds
 from ironic_reservations.planner import leases
 
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
@@ -57,6 +60,8 @@ class Metrics:
             registry=self._registry,
             buckets=(.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
         self._registry.register(_Live(engine))
+        if engine.placement is not None:
+            self._registry.register(_Held(engine))
 
     def count(self, method: str, status: int, code: str | None) -> None:
         """Count an answer.
@@ -128,4 +133,52 @@ class _Live(prometheus_registry.Collector):
             count, stuck = standing.get(status, (0, 0))
             there.add_metric((status.value,), count)
             waiting.add_metric((status.value,), stuck)
+        return families
+
+
+class _Held(prometheus_registry.Collector):
+    """What is held in Placement, and what the last audit has found."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def describe(self) -> Iterable[core.Metric]:
+        """Name the metrics without asking the database."""
+        return self._families()
+
+    @staticmethod
+    def _families() -> list[core.GaugeMetricFamily]:
+        return [
+            core.GaugeMetricFamily(
+                _PREFIX + 'holds', 'Holds in Placement, by state.',
+                labels=('state',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'placement_differences',
+                'What the last audit of Placement has found, by kind.',
+                labels=('kind',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'placement_differences_remaining',
+                'What of that could not be mended, by kind.',
+                labels=('kind',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'placement_audited_timestamp_seconds',
+                'When the last audit of Placement came to its end.')]
+
+    def collect(self) -> Iterable[core.Metric]:
+        """Count all of it."""
+        held, found, remaining, audited = families = self._families()
+        try:
+            with self._engine.database.read() as connection:
+                counts = db_holds.count(connection)
+                drift = placement_drift.read(connection)
+        except errors.DatabaseUnavailable:
+            return []
+        for state in holds.HoldState:
+            held.add_metric((state.value,), counts.get(state, 0))
+        for kind, one in drift.items():
+            found.add_metric((kind.value,), one.found)
+            remaining.add_metric((kind.value,), one.remaining)
+        if drift:
+            audited.add_metric((), max(one.audited_at.timestamp()
+                                       for one in drift.values()))
         return families

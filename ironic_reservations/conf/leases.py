@@ -53,8 +53,9 @@ leases_opts = [
                     'that is promised to one for later.'),
     cfg.URIOpt('enforcement_url', schemes=['http', 'https'],
                help='The address of a service that is asked before a lease '
-                    'is made or changed, as the external service filter of '
-                    'Blazar asks it. Nobody is asked by default.'),
+                    'is made or changed, and told when one is over, as the '
+                    'external service filter of Blazar asks it. Redirects '
+                    'are not followed. Nobody is asked by default.'),
     cfg.StrOpt('enforcement_token', secret=True,
                help='What is sent to that service as X-Auth-Token.'),
     cfg.FloatOpt('enforcement_timeout', default=10, min=0.1,

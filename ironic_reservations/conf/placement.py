@@ -34,6 +34,28 @@ placement_opts = [
                     'is left alone, beyond the timeout. Longer than '
                     'Placement, and what is in front of it, may still work '
                     'on a request that its client has given up.'),
+    cfg.StrOpt('on_deploy', default='keep',
+               choices=[('keep', 'The hold stays until the reservation is '
+                                 'over.'),
+                        ('move', 'It is handed to the instance that the '
+                                 'reservation was made for, with nobody in '
+                                 'between, and taken from it when the '
+                                 'reservation is over.')],
+               help='What becomes of a hold when the node is deployed with '
+                    'its reservation. An instance that has the node in '
+                    'Placement already, as each one that Nova has scheduled, '
+                    'is left alone in any case. Leases keep their holds.'),
+    cfg.IntOpt('settle_interval', default=5, min=1,
+               help='How often, in seconds, the reconciler takes back what '
+                    'is held for promises that are no more, and ends what '
+                    'was cut off.'),
+    cfg.IntOpt('audit_interval', default=300, min=0,
+               help='How often, in seconds, the reconciler compares all '
+                    'nodes with Placement; 0: never. What has not changed '
+                    'since the last time costs nothing.'),
+    cfg.BoolOpt('repair', default=True,
+                help='Whether these audits mend what differs; otherwise it '
+                     'is logged and counted only.'),
 ]
 
 

@@ -29,6 +29,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
+from ironic_reservations.planner import facts
 from ironic_reservations.planner import holds
 
 _h = tables.holds.c
@@ -70,7 +71,10 @@ def change(connection: sa.Connection, hold: holds.Hold,
            now: datetime.datetime, **changed: Any) -> holds.Hold | None:
     """Change a hold; gives it as it is then, ``None`` if it had changed.
 
-    :param changed: ``state``, ``deadline``, ``landed``, ``instance_uuid``.
+    :param changed: ``state``, ``deadline``, ``landed``, ``instance_uuid``,
+        ``consumer_uuid``.
+    :raises oslo_db.exception.DBDuplicateEntry: another hold has that
+        consumer.
     """
     # UPDATE holds SET ..., generation = generation + 1
     #   WHERE id = ? AND generation = ?
@@ -81,6 +85,7 @@ def change(connection: sa.Connection, hold: holds.Hold,
         .where(_h.id == hold.id, _h.generation == hold.generation)
         .values(state=after.state.value, live=_live(after.state),
                 deadline=after.deadline, landed=after.landed,
+                consumer_uuid=after.consumer_uuid,
                 instance_uuid=after.instance_uuid, updated_at=now,
                 generation=after.generation)).rowcount
     return after if done else None
@@ -107,11 +112,10 @@ def read_of_node(connection: sa.Connection,
         .order_by(_h.id))]
 
 
-def supersede(connection: sa.Connection, node_uuid: str, owner: str,
+def supersede(connection: sa.Connection, node_uuid: str,
               now: datetime.datetime, deadline: datetime.datetime) -> None:
-    """Write that a node is to be taken back from all other reservations."""
-    _release(connection, sa.and_(_h.node_uuid == node_uuid,
-                                 _h.owner != owner), now, deadline)
+    """Write that a node is to be taken back from whoever it is held for."""
+    _release(connection, _h.node_uuid == node_uuid, now, deadline)
 
 
 def read_of_owners(connection: sa.Connection,
@@ -168,20 +172,56 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
                     else_=_h.deadline)))
 
 
-def read_forsaken(connection: sa.Connection, now: datetime.datetime,
-                  limit: int) -> list[str]:
-    """Read for which reservations something is held that are no more."""
-    # SELECT DISTINCT owner FROM holds LEFT JOIN reservations ON uuid = owner
+def release_forsaken(connection: sa.Connection, now: datetime.datetime,
+                     limit: int) -> int:
+    """Write that what is held for nothing is to be taken back, at once.
+
+    :returns: how many holds that are.
+    """
+    # SELECT id FROM holds LEFT JOIN reservations
+    #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state <> 'releasing'
     #     AND (reservations.uuid IS NULL OR NOT (it has its node)) LIMIT ?
-    return list(connection.execute(
-        sa.select(_h.owner).distinct()
+    # NOTE: a booking that has been moved keeps its uuid.
+    forsaken = list(connection.execute(
+        sa.select(_h.id)
         .select_from(tables.holds.outerjoin(
-            tables.reservations, _r.uuid == _h.owner))
+            tables.reservations, sa.and_(_r.uuid == _h.owner,
+                                         _r.node_uuid == _h.node_uuid)))
         .where(_h.state != holds.HoldState.RELEASING.value,
                sa.or_(_r.uuid.is_(None), sa.not_(sa.or_(
                    nodes.is_live(now), nodes.is_leased(now)))))
         .limit(limit)).scalars())
+    if forsaken:
+        _release(connection, _h.id.in_(forsaken), now, now)
+    return len(forsaken)
+
+
+def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
+    """Count the holds by their state."""
+    # SELECT state, COUNT(*) FROM holds GROUP BY state
+    return {_STATES[row[0]]: row[1] for row in connection.execute(
+        sa.select(_h.state, sa.func.count()).group_by(_h.state))}
+
+
+def read_deployed(connection: sa.Connection,
+                  limit: int) -> list[tuple[holds.Hold, holds.Promise]]:
+    """Read the holds of reservations that are in use, and not handed over.
+    """
+    # SELECT ... FROM holds JOIN reservations ON uuid = owner
+    #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
+    #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
+    return [(_hold(row[:len(_COLUMNS)]),
+             holds.Promise(*row[len(_COLUMNS):]))
+            for row in connection.execute(
+                sa.select(*_COLUMNS, _r.uuid, _r.node_uuid, _r.instance_uuid,
+                          _r.project_id, _r.user_id)
+                .join_from(tables.holds, tables.reservations,
+                           _r.uuid == _h.owner)
+                .where(_h.state == holds.HoldState.ACTIVE.value,
+                       _h.instance_uuid.is_(None), _r.immediate == 1,
+                       _r.state == facts.State.IN_USE.value)
+                .order_by(_h.id).limit(limit))]
 
 
 def read_consumer(connection: sa.Connection,
@@ -204,3 +244,11 @@ def read_promises(connection: sa.Connection, now: datetime.datetime,
     if node_uuid is not None:
         query = query.where(_r.node_uuid == node_uuid)
     return [holds.Promise(*row) for row in connection.execute(query)]
+
+
+def read_promises_of(connection: sa.Connection, ids: Collection[int]
+                     ) -> dict[int, holds.Promise]:
+    """Read what nodes are to be held for, by the id of the booking."""
+    return {row[0]: holds.Promise(*row[1:]) for row in connection.execute(
+        sa.select(_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid,
+                  _r.project_id, _r.user_id).where(_r.id.in_(ids)))}

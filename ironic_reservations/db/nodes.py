@@ -155,6 +155,9 @@ def is_leased(now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(r.immediate.is_(None), sa.or_(
         r.state.in_((leases.BookingState.BOUND.value,
                      leases.BookingState.ENDING.value)),
+        # NOTE: its start was cut short; what may have been written to the
+        # node is not taken back yet.
+        r.lessee.is_not(None),
         sa.and_(r.state == leases.BookingState.PLANNED.value,
                 r.starts_at <= now, r.expires_at > now)))
 
@@ -169,13 +172,15 @@ def is_promised(now: datetime.datetime) -> sa.ColumnElement[bool]:
 
 def count_obstacles(connection: sa.Connection, resource_class: str | None,
                     traits: Collection[str], sees: facts.Visibility,
-                    now: datetime.datetime,
-                    hosts: bool = True) -> dict[str, int]:
+                    now: datetime.datetime, hosts: bool = True,
+                    unheld: Mapping[str, str] | None = None
+                    ) -> dict[str, int]:
     """Count the nodes of a class by what keeps each from being picked.
 
     The order of the causes is that of ``planner.pick.why_not``.
 
     :param hosts: whether hosts of leases will do.
+    :param unheld: nodes that could not be held in Placement, and the cause.
     """
     r, p = tables.reservations.c, tables.passages.c
     cause = sa.case(
@@ -192,6 +197,9 @@ def count_obstacles(connection: sa.Connection, resource_class: str | None,
          'busy'),
         (sa.exists().where(r.node_uuid == _n.uuid, is_promised(now)),
          'promised'),
+        *((_n.uuid.in_([uuid for uuid, each in (unheld or {}).items()
+                        if each == code]), code)
+          for code in sorted(set((unheld or {}).values()))),
         else_='busy')
     seen = sa.select(cause.label('cause')).where(
         *_wanted(resource_class, traits), *_visible(sees)).subquery()

@@ -135,6 +135,15 @@ def delete_one(connection: sa.Connection, uuid: str) -> bool:
         _r.uuid == uuid)).rowcount)
 
 
+def delete_unused(connection: sa.Connection, uuid: str) -> bool:
+    """Delete a reservation that no request has shown; tells if it did."""
+    # DELETE FROM reservations WHERE uuid = ? AND immediate = 1
+    #   AND state = 'reserved'
+    return bool(connection.execute(sa.delete(tables.reservations).where(
+        _r.uuid == uuid, _r.immediate == 1,
+        _r.state == facts.State.RESERVED.value)).rowcount)
+
+
 def update_expiry(connection: sa.Connection, uuid: str,
                   expires_at: datetime.datetime,
                   now: datetime.datetime) -> bool:

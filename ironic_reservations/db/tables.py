@@ -307,3 +307,12 @@ providers_seen = sa.Table(
     sa.Column('expected', sa.String(36)),
     sa.Column('seen_at', UTCDateTime, nullable=False),
     **_MYSQL)
+
+#: What the last audit of Placement has found, by kind.
+placement_drift = sa.Table(
+    'placement_drift', metadata,
+    sa.Column('kind', sa.String(32), primary_key=True),
+    sa.Column('found', sa.Integer, nullable=False),
+    sa.Column('remaining', sa.Integer, nullable=False),
+    sa.Column('audited_at', UTCDateTime, nullable=False),
+    **_MYSQL)

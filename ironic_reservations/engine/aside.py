@@ -153,7 +153,7 @@ def _cleared(engine: Engine, horizon: timelines.Horizon, number: int,
     demands = []
     for booking, wanted in horizon.standing(number).promised:
         if not start < instants.instant(booking.starts_at) < end or (
-                booking.state is not leases.BookingState.PLANNED):
+                booking.begun):
             continue
         demand = bookings.Demand(
             f'{standing.name(booking)}:home',

@@ -76,8 +76,7 @@ def choose(engine: Engine, ask: pick.Ask, view: plan.View,
     if isinstance(outcome, pick.Refused) and ask.node_uuids is None:
         outcome = choosing.by_class(view, outcome)
     if isinstance(outcome, pick.Refused):
-        raise _refusal(engine, ask, outcome, sees, view.snapshot.now,
-                       not plan.hosts_closed(engine, need))
+        raise _refusal(engine, ask, outcome, sees, view.snapshot.now, need)
     return outcome
 
 
@@ -183,11 +182,13 @@ class _Choosing:
 
 def _refusal(engine: Engine, ask: pick.Ask, outcome: pick.Refused,
              sees: facts.Visibility, now: datetime.datetime,
-             hosts: bool) -> errors.NoNodeAvailable:
+             need: plan.Need) -> errors.NoNodeAvailable:
     if ask.node_uuids is None:
         with engine.database.read() as connection:
             counted = db_nodes.count_obstacles(
-                connection, ask.resource_class, ask.traits, sees, now, hosts)
+                connection, ask.resource_class, ask.traits, sees, now,
+                not plan.hosts_closed(engine, need),
+                {uuid: reason.code for uuid, reason in need.unheld.items()})
         return _refusal_by_class(ask, [reasons.Count(code, count) for
                                        code, count in sorted(counted.items())])
     told = '; '.join(f'node {reason.node_uuid} {reason.text}'

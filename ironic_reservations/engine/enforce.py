@@ -18,6 +18,7 @@ The requests are those of Blazar's external service filter: ``check-create``,
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from oslo_config import cfg
@@ -72,7 +73,9 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
         answer = requests.post(
             f'{options.enforcement_url.rstrip("/")}/{what}',
             json={**context, **question}, headers=headers,
-            timeout=options.enforcement_timeout)
+            timeout=options.enforcement_timeout,
+            # NOTE: nobody else decides, nor gets the token.
+            allow_redirects=False)
     except requests.RequestException as exc:
         LOG.warning('The service at [leases] enforcement_url cannot be '
                     'asked: %s', exc)
@@ -86,19 +89,23 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
 
 
 def _why(answer: requests.Response) -> str:
-    said = None
     if answer.status_code == 403:
-        try:
-            said = answer.json().get('message')
-        except (ValueError, AttributeError):
-            said = None
         return ('The service that decides about leases does not allow this '
-                f'one: {said or "it gives no reason"}.')
+                f'one: {_message(answer) or "it gives no reason"}.')
     LOG.warning('The service at [leases] enforcement_url answered %s',
                 answer.status_code)
     return ('The service that decides about leases answered '
             f'{answer.status_code}, so nothing was promised or changed. '
             'Tell the operator.')
+
+
+def _message(answer: requests.Response) -> str | None:
+    try:
+        said = answer.json()
+    except (ValueError, RecursionError):
+        return None
+    message = said.get('message') if isinstance(said, dict) else None
+    return message if isinstance(message, str) else None
 
 
 def _told(lease: leases.Lease) -> dict[str, Any]:
@@ -117,5 +124,6 @@ def _told(lease: leases.Lease) -> dict[str, Any]:
             for each in lease.reservations]}
 
 
-def _date(moment: Any) -> str:
-    return str(moment.strftime('%Y-%m-%d %H:%M'))
+def _date(moment: datetime.datetime) -> str:
+    # NOTE: as Blazar has them: in UTC, without saying so.
+    return moment.astimezone(datetime.UTC).replace(tzinfo=None).isoformat()

@@ -139,11 +139,33 @@ def remove(engine: Engine, hold: holds.Hold) -> bool:
 
     :raises PlacementUnavailable: it is not known whether it is gone.
     """
+    if hold.handed:
+        return _take_from_instance(engine, hold)
     answer = client(engine).delete_allocations(hold.consumer_uuid)
     if answer.outcome is placement.Outcome.GONE:
         if hold.landed or fence_new(engine, hold):
             return False
         answer = client(engine).delete_allocations(hold.consumer_uuid)
     if answer.outcome in (placement.Outcome.DONE, placement.Outcome.GONE):
+        return True
+    raise errors.PlacementUnavailable(answer.said)
+
+
+def _take_from_instance(engine: Engine, hold: holds.Hold) -> bool:
+    """Take from an instance what was handed to it, and nothing else.
+
+    NOTE: Nova may have put it somewhere else by now, or have claimed the
+    node for it anew, without a type.
+    """
+    there = client(engine).consumer(hold.consumer_uuid)
+    if set(there.allocations) != {hold.node_uuid} or (
+            there.consumer_type not in (None, consumers.INSTANCE)):
+        return False
+    answer = client(engine).put_allocations(
+        hold.consumer_uuid, placement.Wanted(
+            {}, there.project_id or hold.project_id,
+            there.user_id or hold.user_id, there.generation,
+            consumers.INSTANCE))
+    if answer.done:
         return True
     raise errors.PlacementUnavailable(answer.said)

@@ -21,9 +21,12 @@ from __future__ import annotations
 import enum
 
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import retry
@@ -99,7 +102,7 @@ def settle_one(engine: Engine, hold: holds.Hold) -> Settled | None:
         if hold_calls.fence_move(engine, ours):
             reactivate(engine, ours)
             return Settled.CONFIRMED
-        forget(engine, ours)
+        hand_over(engine, ours)
         return Settled.MOVED
     if hold_calls.landed(engine, ours) or not hold_calls.fence_new(
             engine, ours):
@@ -112,15 +115,12 @@ def settle_one(engine: Engine, hold: holds.Hold) -> Settled | None:
 def release_forsaken(engine: Engine) -> int:
     """Have what is held for promises that are no more taken back.
 
-    :returns: for how many promises.
+    :returns: how many nodes, due at once.
     """
     def attempt() -> int:
-        now = engine.clock()
         with engine.database.write() as connection:
-            owners = db_holds.read_forsaken(connection, now, _BATCH)
-            # NOTE: due at once; the next pass takes them back.
-            db_holds.release(connection, owners, now, now)
-        return len(owners)
+            return db_holds.release_forsaken(connection, engine.clock(),
+                                             _BATCH)
     return retry.until_committed(attempt)
 
 
@@ -134,12 +134,40 @@ def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
     return retry.until_committed(attempt)
 
 
-def forget(engine: Engine, hold: holds.Hold) -> None:
+def hand_over(engine: Engine, hold: holds.Hold) -> None:
+    """Write that an instance has what was held."""
+    assert hold.instance_uuid is not None
+    instance_uuid = hold.instance_uuid
+
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            db_holds.change(connection, hold, engine.clock(), landed=True,
+                            state=holds.HoldState.ACTIVE,
+                            consumer_uuid=instance_uuid)
+    retry.until_committed(attempt)
+
+
+def forget(engine: Engine, hold: holds.Hold,
+           keep_promise: bool = False) -> None:
     """Delete the row of a hold that is not there, and never will be.
 
     NOTE: a row that has changed meanwhile is somebody else's to delete.
+
+    :param keep_promise: although it was made with the hold.
     """
     def attempt() -> None:
         with engine.database.write() as connection:
-            db_holds.delete(connection, hold)
+            if db_holds.delete(connection, hold) and not keep_promise:
+                end_promise(connection, hold)
     retry.until_committed(attempt)
+
+
+def end_promise(connection: sa.Connection, hold: holds.Hold) -> None:
+    """End the promise that was made with a hold, unless it is in use.
+
+    Belongs into the transaction that gives the hold up, so that whoever dies
+    leaves both or neither.
+    """
+    if hold.state is holds.HoldState.PROMISING:
+        db_nodes.bump(connection, hold.node_uuid)
+        db_reservations.delete_unused(connection, hold.owner)

@@ -128,7 +128,9 @@ def hold(engine: Engine, node_uuid: str, resource_class: str | None,
 
 def intend(engine: Engine, connection: sa.Connection, node_uuid: str,
            class_name: str, owner: str, project_id: str | None,
-           user_id: str | None, supersede: bool = False) -> holds.Hold:
+           user_id: str | None, supersede: bool = False,
+           state: holds.HoldState = holds.HoldState.RESERVING
+           ) -> holds.Hold:
     """Write that a node is going to be held.
 
     Belongs into the transaction that promises the node, if there is one;
@@ -137,16 +139,18 @@ def intend(engine: Engine, connection: sa.Connection, node_uuid: str,
     :param class_name: as Placement says it.
     :param supersede: take the node back from who it was held for: the
         transaction has made sure that they have lost it.
+    :param state: ``PROMISING`` where the promise is to end with the hold,
+        should that not be had.
     :raises oslo_db.exception.DBDuplicateEntry: somebody else holds it.
     """
     now, until = engine.clock(), hold_calls.deadline(engine)
     if supersede:
-        db_holds.supersede(connection, node_uuid, owner, now, until)
+        db_holds.supersede(connection, node_uuid, now, until)
     return db_holds.insert(connection, holds.Hold(
         id=0, consumer_uuid=consumers.fresh(), node_uuid=node_uuid,
         owner=owner, resource_class=class_name,
         project_id=project_id or NOBODY, user_id=user_id or NOBODY,
-        state=holds.HoldState.RESERVING, created_at=now, deadline=until))
+        state=state, created_at=now, deadline=until))
 
 
 def carry_out(engine: Engine, intended: holds.Hold,
@@ -222,7 +226,8 @@ def move(engine: Engine, owner: str, instance_uuid: str,
         with engine.database.write() as connection:
             held = next((row for row in db_holds.read_of_owners(
                 connection, [owner])
-                if row.state is holds.HoldState.ACTIVE), None)
+                if row.state is holds.HoldState.ACTIVE
+                and not row.handed), None)
             return held and db_holds.change(
                 connection, held, engine.clock(),
                 state=holds.HoldState.MOVING, instance_uuid=instance_uuid,
@@ -259,7 +264,7 @@ def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
 def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
            answer: placement.Answer) -> Verdict:
     if answer.done:
-        hold_settle.forget(engine, moving)
+        hold_settle.hand_over(engine, moving)
         return Verdict.INSTANCE
     if answer.outcome is placement.Outcome.UNCERTAIN:
         return Verdict.BUSY
@@ -299,7 +304,18 @@ def _not_written(engine: Engine, intended: holds.Hold,
                  answer: placement.Answer,
                  instance_uuid: str | None) -> Result:
     """Tell why a hold was not written, which is certain."""
-    hold_settle.forget(engine, intended)
+    try:
+        result = _why_not(engine, intended, answer, instance_uuid)
+    except errors.PlacementUnavailable:
+        hold_settle.forget(engine, intended)
+        raise
+    hold_settle.forget(engine, intended,
+                       keep_promise=result.verdict is Verdict.INSTANCE)
+    return result
+
+
+def _why_not(engine: Engine, intended: holds.Hold, answer: placement.Answer,
+             instance_uuid: str | None) -> Result:
     outcome = answer.outcome
     if outcome is placement.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
@@ -353,10 +369,14 @@ def _give_up(engine: Engine, uncertain: holds.Hold,
             given_up = db_holds.change(
                 connection, uncertain, engine.clock(),
                 state=holds.HoldState.RELEASING)
-            if given_up is None or not again:
+            if given_up is None:
+                return None
+            if not again:
+                hold_settle.end_promise(connection, uncertain)
                 return None
             return intend(
                 engine, connection, uncertain.node_uuid,
                 uncertain.resource_class, uncertain.owner,
-                uncertain.project_id, uncertain.user_id)
+                uncertain.project_id, uncertain.user_id,
+                state=uncertain.state)
     return retry.until_committed(attempt)

@@ -21,6 +21,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import enforce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import lease_find
 from ironic_reservations.engine import retry
@@ -37,8 +38,12 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
     :raises LeaseNotFound: there is none.
     :raises Contention: others changed it each time.
     """
+    was_over = False
+
     def attempt() -> leases.Lease:
+        nonlocal was_over
         lease = lease_find.get(engine, lease_id, project_id)
+        was_over = lease.status is leases.LeaseStatus.TERMINATED
         now = engine.clock()
         untouched = [booking for booking in lease.bookings
                      if not booking.begun]
@@ -58,5 +63,8 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
             if not done:
                 raise db_connection.Conflict('the lease has changed')
         return deleting
-    engine.announcer.tell_lease(announce.LEASE_DELETE,
-                                retry.until_committed(attempt))
+    ended = retry.until_committed(attempt)
+    engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
+    if not was_over and not any(booking.begun for booking in ended.bookings):
+        # NOTE: for all others the reconciler does it, when it has finished.
+        enforce.on_end(engine.conf, ended)

@@ -58,12 +58,13 @@ def heal(engine: Engine) -> int:
     return retry.until_committed(attempt)
 
 
-def replace(engine: Engine, lease_id: str,
-            booking_ids: Collection[int]) -> int:
+def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
+            avoiding: Collection[str] = ()) -> int:
     """Find hosts that are ready for bookings that are about to start.
 
     :param booking_ids: of bookings that are planned on hosts which are not
         ready.
+    :param avoiding: nodes that will not do, although they look ready.
     :returns: how many have found another host.
     :raises Contention: others changed the hosts each time.
     """
@@ -81,7 +82,8 @@ def replace(engine: Engine, lease_id: str,
         without = horizon.timeline.without(
             [each for row in horizon.timeline.rows for each in row
              if each.id in names])
-        return _rehouse(engine, horizon, without, moving, horizon.ready,
+        return _rehouse(engine, horizon, without, moving,
+                        horizon.ready & ~horizon.fleet.mask(avoiding),
                         flag=False)
     return retry.until_committed(attempt)
 

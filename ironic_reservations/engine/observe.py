@@ -26,7 +26,7 @@ from ironic_reservations.planner import reasons
 _ONE_BY_ONE = 8
 #: What our own rows say needs no confirmation.
 _OURS = (reasons.RESERVED, reasons.LEASED, reasons.PROMISED,
-         reasons.RESERVATION_REQUIRED, reasons.BUSY)
+         reasons.RESERVATION_REQUIRED, reasons.BUSY, *reasons.OF_PLACEMENT)
 
 
 class Look:

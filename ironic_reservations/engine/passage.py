@@ -40,6 +40,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import aside
 from ironic_reservations.engine import choose
+from ironic_reservations.engine import deployed_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import refused_passage
@@ -298,7 +299,7 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
     :raises DatabaseUnavailable: then the passage ends by itself, and the
         reconciler finds out what became of the request.
     """
-    def attempt() -> None:
+    def attempt() -> facts.Reservation | None:
         now = engine.clock()
         with engine.database.read() as connection:
             known = db_nodes.read_nodes(
@@ -308,7 +309,7 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
                     db_reservations.read_by_uuid(connection,
                                                  passage.reservation_uuid))
         if known is None:
-            return
+            return None
         with engine.database.write() as connection:
             plan.claim(connection, known, now, confirmed=False)
             db_passages.delete(connection, passage.id)
@@ -319,15 +320,18 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
                 # is instead, the next poll tells.
                 db_nodes.doubt(connection, passage.node_uuid)
             if held is None or held.state is not facts.State.STARTING:
-                return
+                return None
             state = _settled(passage, held, succeeded, node)
             if state is facts.State.RESERVED and db_passages.shown_elsewhere(
                     connection, held.uuid, now):
-                return
+                return None
             if state is not None:
                 db_reservations.update_state(connection, held.uuid, state,
                                              now)
-    retry.until_committed(attempt)
+        return held if state is facts.State.IN_USE else None
+    used = retry.until_committed(attempt)
+    if used is not None:
+        deployed_holds.hand_over(engine, used)
 
 
 def _settled(passage: Passage, held: facts.Reservation, succeeded: bool,

@@ -33,6 +33,7 @@ from ironic_reservations.engine import aside
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
+from ironic_reservations.planner import reasons
 
 #: How many nodes a pick by class looks at before it asks Ironic for all.
 _SAMPLE = 32
@@ -45,10 +46,13 @@ class Need:
     :ivar until: when it is given back; ``None``: nobody knows.
     :ivar bare: whether there is neither a reservation nor a lease for it,
         now or then.
+    :ivar unheld: the nodes that could not be held in Placement for it.
     """
 
     until: datetime.datetime | None = None
     bare: bool = False
+    unheld: Mapping[str, reasons.Reason] = dataclasses.field(
+        default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +102,8 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
     nodes = db_nodes.read_free_nodes(
         connection, ask.resource_class, ask.traits, sees, now,
         start_at=str(uuid_module.uuid4()),
-        limit=None if promised else _SAMPLE, promised=promised,
+        limit=None if promised else _SAMPLE + len(need.unheld),
+        promised=promised,
         hosts=not hosts_closed(engine, need))
     if promised and not nodes:
         return view({}, (), {}, {}, (), now, need)
@@ -136,7 +141,8 @@ def view(nodes: Mapping[str, facts.Node],
             if reservation.live(now)}
     occupancies = {uuid: facts.Occupancy(
         held.get(uuid), busy.get(uuid), leased.get(uuid, facts.UNLEASED),
-        uuid in barred) for uuid in {*held, *busy, *leased, *barred}}
+        uuid in barred, need.unheld.get(uuid))
+        for uuid in {*held, *busy, *leased, *barred, *need.unheld}}
     return View(pick.Snapshot(nodes, occupancies, now, need.until), related)
 
 

@@ -82,8 +82,8 @@ def _why_invalid(node_uuid: str, claim: admit.Claim,
         return (f'is that of a lease which starts at '
                 f'{own.starts_at.isoformat()}. Use the node from then on.')
     taken = held is not None and held.live(now) or any(
-        booking.state is not leases.BookingState.PLANNED
-        or booking.starts_at <= now < booking.ends_at for booking in promised)
+        booking.begun or booking.starts_at <= now < booking.ends_at
+        for booking in promised)
     return f'is not the one of node {node_uuid}, ' + (
         'which is reserved for somebody else. ' if taken else
         'which has none: it has expired, or was released. '

@@ -14,20 +14,29 @@
 
 from __future__ import annotations
 
+from oslo_log import log
+
 from ironic_reservations import errors
+from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
+from ironic_reservations.engine import hold_calls
+from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import retry
 from ironic_reservations.planner import facts
+
+LOG = log.getLogger(__name__)
 
 
 def release(engine: Engine, uuid: str) -> None:
     """End a live reservation now.
 
-    The node itself is left as it is: what has been deployed goes on.
+    The node itself is left as it is: what has been deployed goes on.  What
+    keeps it from others in Placement is taken back as soon as Placement
+    answers.
 
     :raises ReservationNotFound: there is none, or it has expired.
     """
@@ -37,8 +46,23 @@ def release(engine: Engine, uuid: str) -> None:
             db_nodes.bump(connection, reservation.node_uuid)
             if not db_reservations.delete_one(connection, uuid):
                 raise errors.ReservationNotFound(find.unknown(uuid))
+            if engine.placement is not None:
+                db_holds.release(connection, [uuid], engine.clock(),
+                                 hold_calls.deadline(engine))
         return reservation
     engine.announcer.tell(announce.DELETE, retry.until_committed(attempt))
+    if engine.placement is not None:
+        _take_back(engine, uuid)
+
+
+def _take_back(engine: Engine, uuid: str) -> None:
+    try:
+        hold_cases.take_back(engine, [uuid])
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        # NOTE: the reservation is over all the same, and nobody is to be
+        # told otherwise.
+        LOG.warning('What was held for a reservation that was released is '
+                    'taken back later: %s', exc)
 
 
 def release_on(engine: Engine, reservation: facts.Reservation,

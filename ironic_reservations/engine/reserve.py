@@ -14,22 +14,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import datetime
 import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import choose
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import plan
+from ironic_reservations.engine import reservation_holds
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import terms
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import holds
 from ironic_reservations.planner import pick
+from ironic_reservations.planner import reasons
+
+#: How many nodes that cannot be held in Placement are found out one by one.
+_TRIES = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class _Made:
+    """A reservation that is in the database.
+
+    :ivar before: whether an earlier request has made it.
+    :ivar hold: what is to be written to Placement for it.
+    """
+
+    reservation: facts.Reservation
+    before: bool = False
+    hold: holds.Hold | None = None
 
 
 def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
@@ -51,22 +74,58 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     :raises InvalidValue: the end that was asked for has passed meanwhile.
     :raises Contention: others changed the nodes each time.
     :raises IronicUnavailable: the facts could not be confirmed.
+    :raises PlacementUnavailable: the node could not be held there.
     :raises DatabaseUnavailable: nothing could be read or written.
     """
-    return retry.until_committed(
-        lambda: _attempt(engine, ask, sees, observer))
+    unheld: dict[str, reasons.Reason] = {}
+    while True:
+        made = retry.until_committed(
+            lambda: _attempt(engine, ask, sees, observer, unheld))
+        obstacle = (_hold(engine, made) if isinstance(made, _Made)
+                    else made)
+        if obstacle is None:
+            break
+        unheld[obstacle.node_uuid] = obstacle
+        if len(unheld) == _TRIES:
+            # NOTE: one after the other could go on for as many nodes as
+            # there are.
+            for uuid, why in reservation_holds.without_room(
+                    engine, ask).items():
+                unheld.setdefault(uuid, why)
+    assert isinstance(made, _Made)
+    if not made.before:
+        engine.announcer.tell(announce.CREATE, made.reservation)
+    return made.reservation
+
+
+def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
+    """Hold the node in Placement, if such is done; tells why it cannot be.
+
+    :raises PlacementUnavailable: it is not known.
+    """
+    if made.hold is None:
+        return None
+    return reservation_holds.hold(engine, made.hold, made.reservation)
 
 
 def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
-             observer: ironic_client.Ironic | None) -> facts.Reservation:
+             observer: ironic_client.Ironic | None,
+             unheld: Mapping[str, reasons.Reason]) -> _Made | reasons.Reason:
     now = engine.clock()
-    need = plan.Need(_lasts(engine, ask, now))
+    need = plan.Need(_lasts(engine, ask, now), unheld=unheld)
     view = plan.look(engine, ask, sees, now, need)
     existing = _served_before(ask, view.related, now)
     if existing is not None:
-        return existing
+        lost = (None if engine.placement is None
+                else reservation_holds.ensure(engine, existing))
+        return lost or _Made(existing, before=True)
     choice = choose.choose(engine, ask, view, sees, observer, need)
-    return _commit(engine, ask, choice, now)
+    if engine.placement is None:
+        return _commit(engine, ask, choice, now, None)
+    class_name = reservation_holds.class_of(choice.node)
+    if isinstance(class_name, reasons.Reason):
+        return class_name
+    return _commit(engine, ask, choice, now, class_name)
 
 
 def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
@@ -121,7 +180,11 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
 
 
 def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
-            now: datetime.datetime) -> facts.Reservation:
+            now: datetime.datetime, class_name: str | None) -> _Made:
+    """Promise a node.
+
+    :param class_name: by which it is to be held in Placement, if it is.
+    """
     # NOTE: confirming takes its time, and a client that asks for a minute
     # gets a minute.
     made_at = engine.clock()
@@ -141,7 +204,13 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
                 connection, [row.id for row in void if row.id is not None],
                 now)
         reservation = db_reservations.insert(connection, reservation)
+        intended = None
+        if class_name is not None:
+            db_holds.release(connection, [row.uuid for row in void
+                                          if row.node_uuid != node.uuid],
+                             made_at, hold_calls.deadline(engine))
+            intended = reservation_holds.intend(engine, connection,
+                                                class_name, reservation)
     for row in void:
         engine.announcer.tell(announce.DELETE, row, announce.EXPIRED)
-    engine.announcer.tell(announce.CREATE, reservation)
-    return reservation
+    return _Made(reservation, hold=intended)

@@ -21,6 +21,8 @@ import dataclasses
 import datetime
 import enum
 
+from ironic_reservations.planner import reasons
+
 AVAILABLE = 'available'
 
 
@@ -135,9 +137,11 @@ class Occupancy:
     :ivar leased: what leases have of the node.
     :ivar closed: whether it may be used with a reservation or a lease only,
         and the request has neither.
+    :ivar unheld: why it could not be held in Placement, when that was tried.
     """
 
     reservation: Reservation | None = None
     busy_until: datetime.datetime | None = None
     leased: Leased = UNLEASED
     closed: bool = False
+    unheld: reasons.Reason | None = None

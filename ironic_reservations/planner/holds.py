@@ -28,6 +28,9 @@ class HoldState(enum.StrEnum):
 
     #: It is being written.
     RESERVING = 'reserving'
+    #: It is being written for a promise that nobody has been told of yet,
+    #: and that ends with it where it cannot be had.
+    PROMISING = 'promising'
     #: It is there.
     ACTIVE = 'active'
     #: It is being handed to an instance.
@@ -47,7 +50,8 @@ class Hold:
     :ivar deadline: until when whoever works on it may; for others it is out
         of bounds until then.
     :ivar landed: whether Placement has said that it was written.
-    :ivar instance_uuid: to which it is being handed.
+    :ivar instance_uuid: to which it is being handed, or has been: then that
+        is the consumer.
     :ivar generation: counts the changes to the row; a change names the one
         that it has seen.
     """
@@ -65,6 +69,11 @@ class Hold:
     landed: bool = False
     instance_uuid: str | None = None
     generation: int = 0
+
+    @property
+    def handed(self) -> bool:
+        """Tell whether an instance has the node by now."""
+        return self.consumer_uuid == self.instance_uuid
 
 
 @dataclasses.dataclass(frozen=True)

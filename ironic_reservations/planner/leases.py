@@ -116,8 +116,7 @@ class NodeBooking:
 def of_node(promised: Collection[NodeBooking],
             now: datetime.datetime) -> facts.Leased:
     """Tell what leases have of a node, from all that it is promised to."""
-    has = [booking for booking in promised
-           if booking.state is not BookingState.PLANNED
+    has = [booking for booking in promised if booking.begun
            or booking.starts_at <= now < booking.ends_at]
     later = min((booking.starts_at for booking in promised
                  if booking.state is BookingState.PLANNED

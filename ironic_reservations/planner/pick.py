@@ -191,7 +191,7 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
         return reasons.Reason(uuid, reasons.BUSY,
                               'is being deployed or changed by another '
                               'request right now', occupancy.busy_until)
-    return None
+    return None if occupancy is None else occupancy.unheld
 
 
 def _leased(ask: Ask, uuid: str,

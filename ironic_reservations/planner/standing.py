@@ -55,7 +55,7 @@ class Standing:
     def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
         """Give the booking that holds the node at an instant."""
         for booking, _ in self.promised:
-            if booking.state is not leases.BookingState.PLANNED or (
+            if booking.begun or (
                     booking.starts_at <= now < booking.ends_at):
                 return booking
         return None

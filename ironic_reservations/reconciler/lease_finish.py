@@ -31,6 +31,7 @@ from ironic_reservations.engine import enforce
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import lease_hold
 from ironic_reservations.reconciler import lease_turn
 
 LOG = log.getLogger(__name__)
@@ -75,11 +76,13 @@ def close(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     with turn.engine.database.write() as connection:
         db_nodes.bump_all(connection, [booking.node_uuid
                                        for booking in lease.bookings])
+        held = lease_hold.let_go(turn.engine, connection, untouched)
         if not db_bookings.delete_planned(connection, untouched):
             raise db_connection.Conflict('a booking has changed meanwhile')
         db_bookings.update_state(connection, started,
                                  leases.BookingState.ENDING, now)
         after = turn.update(connection, lease, after)
+    lease_hold.take_back(turn.engine, held)
     return lease_turn.Outcome(True, lease=lease_turn.with_bookings(after, {
         booking.id: dataclasses.replace(
             booking, state=leases.BookingState.ENDING)
@@ -151,10 +154,12 @@ def take_back(turn: lease_turn.Turn,
     with engine.database.write() as connection:
         db_nodes.bump_all(connection,
                           [booking.node_uuid for booking in found.gone])
+        held = lease_hold.let_go(engine, connection, found.gone)
         db_bookings.delete(connection, [booking.id for booking in found.gone])
         db_bindings.write_lessees(connection, {
             booking.id: (None, None) for booking in found.untouched})
         after = turn.update(connection, lease, after)
+    lease_hold.take_back(engine, held)
     return lease_turn.Outcome(
         True, tuple(found.waits), lease_turn.with_bookings(after, {
             **{booking.id: None for booking in found.gone},

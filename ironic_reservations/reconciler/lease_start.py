@@ -42,6 +42,7 @@ from ironic_reservations.engine import lease_heal
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import lease_hold
 from ironic_reservations.reconciler import lease_turn
 from ironic_reservations.reconciler import mirror
 
@@ -88,6 +89,19 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
             if views[booking.id].why and not booking.begun]):
         return lease_turn.Outcome(changed=True)
     binding = [booking for booking in giving if views[booking.id].bind]
+    # NOTE: first of all, so that nobody deploys there through Nova while
+    # the rest is being done.
+    unheld = lease_hold.take(turn, binding, seen)
+    # NOTE: once in a turn, since nobody knows of another node that it can be
+    # held before that is tried.
+    before = {ident for ident, _ in turn.looked_elsewhere}
+    if _look_elsewhere(turn, ground, seen, [
+            booking for booking in binding
+            if booking.id in unheld and unheld[booking.id].elsewhere
+            and not booking.begun and booking.id not in before],
+            avoiding=True):
+        return lease_turn.Outcome(changed=True, closer=False)
+    binding = [booking for booking in binding if booking.id not in unheld]
     intents = {booking.id: (booking.project_id,
                             _lessee(seen[booking.node_uuid]))
                for booking in binding
@@ -96,6 +110,7 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     if intents:
         written = _write_intents(turn, lease, ground, binding, intents, now)
     refused = _write_lessees(turn, binding, seen, views)
+    refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
     after = _commit(turn, written, ground, given, views, intents, now,
                     complete=not refused)
@@ -130,7 +145,7 @@ def _look(engine: Engine, lease: leases.Lease,
     taken.update({booking.node_uuid:
                   'is still being taken back from the lease before'
                   for booking, _, _ in others
-                  if booking.state is not _PLANNED
+                  if booking.begun
                   and booking.id not in own})
     return _Ground(nodes, taken)
 
@@ -148,8 +163,12 @@ def _view(booking: leases.NodeBooking, node: facts.Node | None,
 
 def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
                     seen: Mapping[str, facts.Node | None],
-                    homeless: Sequence[leases.NodeBooking]) -> bool:
-    """Find other nodes for those that are not ready; tells if any was."""
+                    homeless: Sequence[leases.NodeBooking],
+                    avoiding: bool = False) -> bool:
+    """Find other nodes for those that are not ready; tells if any was.
+
+    :param avoiding: whether the mirror takes them for ready.
+    """
     new = [booking for booking in homeless
            if (booking.id, booking.node_uuid) not in turn.looked_elsewhere]
     if not new:
@@ -163,7 +182,9 @@ def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
             mirror.refresh_node(turn.engine, uuid)
     try:
         return bool(lease_heal.replace(turn.engine, turn.lease_id,
-                                       [booking.id for booking in new]))
+                                       [booking.id for booking in new],
+                                       {booking.node_uuid for booking in new
+                                        if avoiding}))
     except errors.Contention as exc:
         LOG.info('No other nodes were looked for for the lease %s: %s',
                  turn.lease_id, exc)

@@ -47,11 +47,14 @@ class Outcome:
         has to look again.
     :ivar waits: what keeps the step from being complete, in words.
     :ivar lease: as it has been written; ``None``: it has to be read.
+    :ivar closer: whether what has changed brings it closer to being
+        complete, so that the next attempt is not put off for long.
     """
 
     changed: bool = False
     waits: tuple[str, ...] = ()
     lease: leases.Lease | None = None
+    closer: bool = True
 
 
 @dataclasses.dataclass

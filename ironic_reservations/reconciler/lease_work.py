@@ -80,7 +80,7 @@ def work(engine: Engine, claim: db_lease_work.Claim,
         waits = list(outcome.waits)
         if not outcome.changed:
             break
-        attempts, lease = 0, outcome.lease
+        attempts, lease = 0 if outcome.closer else attempts, outcome.lease
     lease = lease or turn.read()
     if lease is not None:
         _give_back(turn, claim, lease, waits, attempts)
@@ -107,7 +107,8 @@ def _round(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
                 'the reconciler tells more',))
         waits.extend(outcome.waits)
         if outcome.changed:
-            return lease_turn.Outcome(True, tuple(waits), outcome.lease)
+            return lease_turn.Outcome(True, tuple(waits), outcome.lease,
+                                      outcome.closer)
     return lease_turn.Outcome(False, tuple(waits))
 
 

@@ -12,7 +12,8 @@
 
 """The passes of the reconciler: by one process at a time, for all.
 
-The work on leases is shared among all processes: :mod:`.lease_crew`.
+The work on leases is shared among all processes: :mod:`.lease_crew`; what is
+held in Placement has a thread of its own: :mod:`.hold_keeper`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+from ironic_reservations.reconciler import hold_keeper
 from ironic_reservations.reconciler import lease_crew
 from ironic_reservations.reconciler import lease_watch
 from ironic_reservations.reconciler import mirror
@@ -63,6 +65,8 @@ class Loop:
                        f'{uuid_module.uuid4()}')
         self._crew = (lease_crew.Crew(engine)
                       if engine.ironic is not None else None)
+        self._keeper = (hold_keeper.Keeper(engine)
+                        if engine.placement is not None else None)
         self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
 
     def start(self) -> None:
@@ -86,6 +90,8 @@ class Loop:
         """Make passes until :meth:`stop`, and have leases worked on."""
         if self._crew is not None:
             self._crew.start()
+        if self._keeper is not None:
+            self._keeper.start()
         while not self._stop.is_set():
             pause = _QUICK_TICK
             try:
@@ -103,6 +109,8 @@ class Loop:
             self._stop.wait(pause)
         if self._crew is not None:
             self._crew.stop()
+        if self._keeper is not None:
+            self._keeper.stop()
         self._give_back()
 
     def one_pass(self) -> None:

@@ -184,7 +184,11 @@ class TestRefused(InputCase):
     """Nothing comes of it but a sentence."""
 
     def test_leases_that_make_no_sense(self) -> None:
-        """In the keys of Blazar and in ours, and nothing is made."""
+        """In the keys of Blazar and in ours, and nothing is made.
+
+        Blazar: answers 500 to an unknown resource_type, to "min": "1" and to
+        a name of more than 80 characters.
+        """
         for name, case in _POSTED.items():
             with self.subTest(name):
                 self._refuse('POST', '/v1/leases', *case)
@@ -210,11 +214,32 @@ class TestRefused(InputCase):
         self.assertEqual(answer.json['error_message'], answer.detail)
 
 
+class TestCannotBeHad(InputCase):
+    """What makes sense, and is not there."""
+
+    def _refuse(self, code: str, **wanted: Any) -> None:
+        answer = self.send('POST', '/v1/leases', _with(**wanted), 409)
+        self.assertEqual((409, 'lease.refused'), (
+            answer.json['error_code'], answer.json['code']))
+        reason, = answer.json['details']['reasons']
+        self.assertEqual(code, reason['code'])
+        self.assertEqual([], self.send('GET', '/v1/leases').json['leases'])
+
+    def test_more_hosts_than_there_are(self) -> None:
+        """Blazar: answers 500 to not enough hosts."""
+        self._refuse('shortage', min=2, max=2)
+
+    def test_property_that_no_host_has(self) -> None:
+        """Blazar: answers 500 to an unknown property."""
+        self._refuse('no_host_matches',
+                     resource_properties='["==", "$colour", "red"]')
+
+
 class TestTaken(InputCase):
     """What looks odd, and is right."""
 
     def test_bodies_that_are_no_json(self) -> None:
-        """Blazar fails."""
+        """Blazar: answers 500 to bad JSON."""
         answer = self.send('POST', '/v1/leases', status=400, raw=b'{"name":')
         self.assertEqual('request.malformed', answer.json['code'])
         self.assertIn('not a JSON document', answer.json['error_message'])

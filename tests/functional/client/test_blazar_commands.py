@@ -173,8 +173,9 @@ class TestInsideIronic(base.ClientTestCase):
 
         self.assertIn(node.uuid, blazar('', 'host-create', node.name))
         made = blazar(
-            '/reservation', 'lease-create', 'ours', '--end-date',
-            '2050-01-01 10:00', '--physical-reservation', 'min=1,max=1')
+            '/reservation', 'lease-create', 'ours', '--start-date',
+            '2050-01-01 09:00', '--end-date', '2050-01-01 10:00',
+            '--physical-reservation', 'min=1,max=1')
         self.assertIn(node.uuid, made)
         self.assertIn('ours', blazar('', 'lease-list'))
         blazar('', 'lease-delete', 'ours')

@@ -32,6 +32,9 @@ from tests.functional.guard import base
 from tools import all_in_one
 
 _SOON = datetime.timedelta(seconds=3)
+#: What is the operator's, on a node.
+_OPERATORS = {'extra': {'rack': 'a7', 'note': 'do not touch'},
+              'instance_info': {'capabilities': {'boot_option': 'local'}}}
 
 
 class _Leases(base.GuardTestCase):
@@ -121,7 +124,7 @@ class TestBeside(_Leases):
             options={'conductor': {'automated_clean': True}})
 
     def test_node_is_cleaned_and_given_back(self) -> None:
-        node, = self.enroll(lessee='operators')
+        node, = self.enroll(lessee='operators', extra=_OPERATORS['extra'])
         engine = self.make_engine(ironic__poll_interval=1)
         migrate.upgrade(engine.database)
         hosts.add(engine, node.uuid, {})
@@ -140,9 +143,16 @@ class TestBeside(_Leases):
         self.wait_for(lambda: self.status(engine, lease)
                       is leases.LeaseStatus.TERMINATED)
         self.assertTrue(self.is_as_before(node.uuid))
+        self.assertEqual(_OPERATORS['extra'],
+                         self.node(node.uuid)['extra'])
 
     def test_instance_that_was_never_deployed_is_taken_off(self) -> None:
-        node, = self.enroll(lessee='operators')
+        """And nothing else is.
+
+        esi-leap: clears all of instance_info and all of extra at the end,
+        the operator's data too.
+        """
+        node, = self.enroll(lessee='operators', **_OPERATORS)
         engine = self.make_engine(ironic__poll_interval=1)
         migrate.upgrade(engine.database)
         hosts.add(engine, node.uuid, {})
@@ -157,3 +167,5 @@ class TestBeside(_Leases):
         self.wait_for(lambda: self.status(engine, lease)
                       is leases.LeaseStatus.TERMINATED)
         self.assertTrue(self.is_as_before(node.uuid))
+        seen = self.node(node.uuid)
+        self.assertEqual(_OPERATORS, {key: seen[key] for key in _OPERATORS})

@@ -122,6 +122,7 @@ class _MortalDatabase(connection.Database):
 
     def __init__(self, mortal: connection.Database, steps: Steps) -> None:
         self._mortal, self._steps = mortal, steps
+        self.url = mortal.url
 
     @property
     def engine(self) -> sa.Engine:

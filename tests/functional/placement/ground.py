@@ -104,6 +104,7 @@ class TestCase(world.TestCase):
         self.assertEqual((), report.differences)
         self.assertEqual(0, report.in_work)
         written = {}
+        handed = {row.consumer_uuid for row in self.rows() if row.handed}
         for provider in self.client.providers():
             there = self.client.consumers_on(provider.uuid) or {}
             self.assertEqual(sum(sum(each.values())
@@ -111,7 +112,8 @@ class TestCase(world.TestCase):
                              sum((self.client.usages(provider.uuid)
                                   or {}).values()))
             written.update({consumer: provider.uuid for consumer in there
-                            if consumers.is_ours(consumer)})
+                            if consumers.is_ours(consumer)
+                            or consumer in handed})
         self.assertEqual(written, {
             row.consumer_uuid: row.node_uuid for row in self.rows()})
         self.assertEqual({holds.HoldState.ACTIVE} if written else set(),

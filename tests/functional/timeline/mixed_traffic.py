@@ -42,6 +42,7 @@ _ORDINARY = (errors.NoNodeAvailable, errors.LeaseRefused, errors.LeaseFrozen,
              errors.ProofRequired, errors.ReservationNotFound,
              errors.InvalidValue)
 _HOUR = datetime.timedelta(hours=1)
+_PATIENCE = 10
 
 
 class Client:
@@ -61,12 +62,19 @@ class Client:
         self.done: dict[str, int] = {}
 
     def run(self, requests: int) -> None:
-        """Make requests, one after the other."""
+        """Make requests, one after the other.
+
+        :param requests: how many; more of them, until each kind of them has
+            been served once.
+        """
         steps = (self._lease, self._lease, self._lease, self._end,
                  self._extend, self._deploy_leased, self._reserve,
                  self._reserve, self._renew, self._release, self._deploy,
                  self._deploy, self._allocate)
-        for _ in range(requests):
+        kinds = {step.__name__ for step in steps}
+        for number in range(_PATIENCE * requests):
+            if number >= requests and kinds <= self.done.keys():
+                break
             step = self._random.choice(steps)
             try:
                 step()

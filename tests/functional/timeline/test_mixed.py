@@ -94,6 +94,10 @@ class _Mixed:
         return str(self.folder / f'{number}.journal')
 
     def test_processes_never_promise_a_node_twice(self):
+        """Blazar: two creates at once double-book.
+
+        esi-leap: so do two API hosts.
+        """
         self.run_all([_SPAWN.Process(target=mixed_traffic.work, args=(
             self.world.url, self.nodes, self.journal(number), number,
             REQUESTS)) for number in range(CLIENTS)])

@@ -118,14 +118,14 @@ class TestMigrations(MigrationTestCase):
         self.test_upgrade_gives_exactly_the_tables_of_the_code()
 
     def test_leases_live_through_instances_coming_and_going(self):
-        """What 0004 adds takes nothing away that was there before."""
-        migrate.upgrade(self.database, '0003')
+        """What 0005 adds takes nothing away that was there before."""
+        migrate.upgrade(self.database, '0004')
         self.assertNotIn('instance_reservations', self.tables())
         held = self.a_promise()
         for _ in range(2):
-            migrate.upgrade(self.database, '0004')
+            migrate.upgrade(self.database, '0005')
             self.assertIn('instance_reservations', self.tables())
-            migrate.downgrade(self.database, '0003', accept_loss=True)
+            migrate.downgrade(self.database, '0004', accept_loss=True)
             self.assertNotIn('instance_reservations', self.tables())
         migrate.upgrade(self.database)
         again = self.useFixture(world.World(self.url))

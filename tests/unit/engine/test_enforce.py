@@ -18,10 +18,10 @@ import json
 import threading
 
 from ironic_reservations import errors
-from ironic_reservations.engine import enforce
 from ironic_reservations.engine import lease_change
 from ironic_reservations.engine import lease_create
 from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import lease_crew
 from tests import leasing
 from tests import world
 
@@ -32,6 +32,8 @@ class _Service(server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(('127.0.0.1', 0), _Handler)
         self.answer = (204, b'')
+        self.raw = None
+        self.location = None
         self.asked = []
         self.go_on = threading.Event()
         self.never = False
@@ -47,8 +49,14 @@ class _Handler(server.BaseHTTPRequestHandler):
         if service.never:
             service.go_on.wait(30)
             return
+        if service.raw is not None:
+            self.wfile.write(service.raw)
+            self.close_connection = True
+            return
         status, text = service.answer
         self.send_response(status)
+        if service.location is not None:
+            self.send_header('Location', service.location)
         self.send_header('Content-Length', str(len(text)))
         self.end_headers()
         self.wfile.write(text)
@@ -57,24 +65,56 @@ class _Handler(server.BaseHTTPRequestHandler):
         pass
 
 
+#: What is neither a yes nor a no.
+_SENSELESS = (
+    (403, b'{"message": '), (403, b'[]'), (403, b'\xff'), (403, b''),
+    (403, b'{"message": {"a": 1}}'), (403, b'{"message": ""}'),
+    (403, b'[' * 100000), (200, b''), (201, b'{}'), (302, b''), (400, b''),
+    (401, b''), (404, b''), (500, b'oops'), (503, b''))
+_NO_HTTP = (
+    b'', b'\0' * 100, b'SSH-2.0-OpenSSH_9.6\r\n', b'HTTP/1.1 \r\n\r\n',
+    b'HTTP/1.1 403 No\r\nContent-Length: 99\r\n\r\n{"message"',
+    b'HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n')
+
+
 class TestEnforcement(world.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.service = _Service()
-        thread = threading.Thread(target=self.service.serve_forever,
-                                  kwargs={'poll_interval': 0.01})
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(self.service.server_close)
-        self.addCleanup(self.service.shutdown)
-        self.addCleanup(self.service.go_on.set)
-        port = self.service.server_address[1]
+        self.service = self._serve()
         self.leasing = leasing.Leasing(self.new_world(
-            leases__enforcement_url=f'http://127.0.0.1:{port}/v1/',
+            leases__enforcement_url=self._url(self.service),
             leases__enforcement_token='secret',
             leases__enforcement_timeout=0.5))
         self.leasing.hosts(2)
+
+    def _serve(self):
+        service = _Service()
+        thread = threading.Thread(target=service.serve_forever,
+                                  kwargs={'poll_interval': 0.01})
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(service.server_close)
+        self.addCleanup(service.shutdown)
+        self.addCleanup(service.go_on.set)
+        return service
+
+    def _url(self, service):
+        return f'http://127.0.0.1:{service.server_address[1]}/v1/'
+
+    def _ways_to_fail(self):
+        """Have the service fail, in one way after the other."""
+        for answer in _SENSELESS:
+            self.service.answer = answer
+            yield answer
+        for raw in _NO_HTTP:
+            self.service.raw = raw
+            yield raw
+        self.service.never = True
+        yield 'never answers'
+        self.leasing.world.conf.set_override(
+            'enforcement_url', 'http://127.0.0.1:1/', 'leases')
+        yield 'is not there'
 
     def _refused(self, act, *args, **kwargs):
         """Assert that nothing is promised or changed; gives the words."""
@@ -93,7 +133,7 @@ class TestEnforcement(world.TestCase):
         self.assertEqual({'project_id': leasing.PROJECT,
                           'user_id': 'someone'}, asked['context'])
         lease = asked['lease']
-        self.assertEqual(('2026-03-01 13:00', '2026-03-01 15:00'),
+        self.assertEqual(('2026-03-01T13:00:00', '2026-03-01T15:00:00'),
                          (lease['start_date'], lease['end_date']))
         self.assertEqual(
             self.leasing.nodes(made),
@@ -105,23 +145,41 @@ class TestEnforcement(world.TestCase):
         self.assertIn('too much this week',
                       self._refused(self.leasing.create, 1, 3))
 
-    def test_answers_that_make_no_sense_refuse(self):
-        """What cannot be known is not allowed."""
-        for answer in ((403, b'{"message": '), (403, b'[]'), (403, b'\xff'),
-                       (200, b''), (201, b'{}'), (404, b''), (500, b'oops')):
-            self.service.answer = answer
+    def test_service_that_fails_refuses_a_new_lease(self):
+        """What cannot be known is not allowed; after the time-out, at last.
+        """
+        for how in self._ways_to_fail():
+            with self.subTest(how=how):
+                said = self._refused(self.leasing.create, 1, 3)
+                self.assertIn('The service that decides about leases', said)
+                self.assertNotIn('oops', said)
+
+    def test_service_that_fails_refuses_a_change(self):
+        """The lease stays as it was."""
+        lease = self.leasing.create(1, 3)
+        for how in self._ways_to_fail():
+            with self.subTest(how=how):
+                self._refused(self.leasing.change, lease, end=5)
+
+    def test_service_that_fails_keeps_no_lease_from_its_end(self):
+        """Whether the owner ends it or the clock."""
+        made = [self.leasing.create(1 + number, 2 + number) for number in
+                range(len(_SENSELESS) + len(_NO_HTTP) + 2)]
+        left = list(made)
+        for how in self._ways_to_fail():
+            with self.subTest(how=how):
+                self.leasing.end(left.pop())
+                self.assertEqual(len(left), len(self.leasing.all()))
+        self.assertEqual([], self.leasing.rows())
+
+    def test_answer_from_elsewhere_is_none(self):
+        """Nor does anybody else get the token."""
+        elsewhere = self._serve()
+        self.service.location = self._url(elsewhere)
+        for status in (301, 302, 303, 307, 308):
+            self.service.answer = (status, b'')
             self._refused(self.leasing.create, 1, 3)
-
-    def test_service_that_never_answers_refuses(self):
-        """After the time-out, and not later."""
-        self.service.never = True
-        self._refused(self.leasing.create, 1, 3)
-
-    def test_service_that_is_not_there_refuses(self):
-        """Fail closed."""
-        self.leasing.world.conf.set_override(
-            'enforcement_url', 'http://127.0.0.1:1/', 'leases')
-        self._refused(self.leasing.create, 1, 3)
+        self.assertEqual([], elsewhere.asked)
 
     def test_change_is_asked_about_with_what_was_and_what_would_be(self):
         """It may refuse that, too."""
@@ -130,7 +188,7 @@ class TestEnforcement(world.TestCase):
         path, asked, _ = self.service.asked[-1]
         self.assertEqual('/v1/check-update', path)
         self.assertEqual(
-            ('2026-03-01 15:00', '2026-03-01 16:00'),
+            ('2026-03-01T15:00:00', '2026-03-01T16:00:00'),
             (asked['current_lease']['end_date'], asked['lease']['end_date']))
         self.service.answer = (403, b'{"message": "no longer"}')
         self.assertIn('no longer', self._refused(self.leasing.change, lease,
@@ -155,14 +213,41 @@ class TestEnforcement(world.TestCase):
         self._refused(lease_change.change, self.leasing.engine, lease.id,
                       leases.LeaseChange(end=leasing.at(3)), dry_run=True)
 
-    def test_end_cannot_be_refused(self):
-        """It is told, whatever is answered."""
+    def test_end_by_the_owner_is_told_once(self):
+        """It cannot be refused, and nothing is promised any more by then."""
         lease = self.leasing.create(1, 2)
+        self.service.asked.clear()
         self.service.answer = (403, b'{"message": "never"}')
-        enforce.on_end(self.leasing.engine.conf, lease)
-        path, asked, _ = self.service.asked[-1]
+        self.leasing.end(lease)
+        (path, asked, _), = self.service.asked
         self.assertEqual(('/v1/on-end', lease.id),
                          (path, asked['lease']['id']))
+        self.assertEqual([], self.leasing.all())
+
+    def test_end_of_a_lease_that_has_started_is_told_when_it_is_over(self):
+        """By the reconciler; what is over already is not told again."""
+        for ended_by_its_owner in (False, True):
+            now = self.leasing.world.clock()
+            lease = self.leasing.create(None, (
+                now - world.NOON).total_seconds() / 3600 + 2)
+            crew = lease_crew.Crew(self.leasing.engine)
+            crew.one_pass()
+            self.service.asked.clear()
+            self.service.answer = (500, b'')
+            if ended_by_its_owner:
+                self.leasing.end(lease)
+                self.assertEqual([], self.service.asked)
+            else:
+                self.leasing.world.clock.now = lease.end
+            crew.one_pass()
+            self.assertEqual([('/v1/on-end', lease.id)], [
+                (path, asked['lease']['id'])
+                for path, asked, _ in self.service.asked])
+            if not ended_by_its_owner:
+                self.leasing.end(lease)
+                self.assertEqual(1, len(self.service.asked))
+            self.assertEqual([], self.leasing.all())
+            self.service.answer = (204, b'')
 
     def test_no_transaction_is_open_while_the_service_thinks(self):
         """A service that hangs holds up nobody else."""

@@ -75,6 +75,23 @@ class TestHosts(world.TestCase):
                           {})
         self.assertEqual(2, len(hosts.page(self.engine)))
 
+    def test_each_node_of_one_conductor_is_a_host_of_its_own(self):
+        """Blazar: adds the first Ironic node of a nova-compute only; the
+        next is refused, and leaks what was made for it.
+        """
+        nodes = self.world.enrol(3, resource_class='gold')
+        made = [hosts.add(self.engine, node, {'rack': 'a'})
+                for node in nodes]
+        self.assertEqual(nodes, [host.node.uuid for host in made])
+        self.assertEqual(3, len({host.id for host in made}))
+        before = leasing.tables_as_text(self.world)
+        for node in nodes:
+            self.assertRaises(errors.HostExists, hosts.add, self.engine,
+                              node, {'rack': 'b'})
+        self.assertEqual(before, leasing.tables_as_text(self.world))
+        self.assertEqual(set(nodes), self.leasing.nodes(
+            self.leasing.create(1, 2, leasing.wish(3))))
+
     def test_host_is_found_by_its_id_and_by_its_node(self):
         """By the uuid and by the name."""
         (node,) = self.leasing.hosts(name='node-1')

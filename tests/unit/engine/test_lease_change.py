@@ -78,7 +78,11 @@ class TestWindow(_Changes):
         self.assert_sound()
 
     def test_extension_of_an_active_lease_whose_host_is_booked_later(self):
-        """The later one moves; the host that is in use stays."""
+        """The later one moves; the host that is in use stays.
+
+        Blazar: refuses where a held host has a later booking, even with other
+        hosts free.
+        """
         self.leasing.hosts(2)
         active = self.leasing.create(0, 2)
         later = self.leasing.create(2, 5)

@@ -88,7 +88,10 @@ class TestCreate(_Leases):
                          made.bookings[0].starts_at)
 
     def test_windows_back_to_back_share_a_host(self):
-        """A lease may begin at the very instant at which another ends."""
+        """A lease may begin at the very instant at which another ends.
+
+        Blazar: instances back to back are refused.
+        """
         (host,) = self.leasing.hosts()
         made = [self.leasing.create(start, start + 1) for start in (2, 1, 3)]
         self.assertEqual([{host}] * 3,
@@ -107,7 +110,10 @@ class TestCreate(_Leases):
         self.leasing.create(1, 1.5)
 
     def test_peak_outside_the_window_does_not_count(self):
-        """What is taken before and after is no reason to refuse."""
+        """What is taken before and after is no reason to refuse.
+
+        Blazar: a peak outside of the window refuses instances.
+        """
         self.leasing.hosts(2)
         for window in ((0, 1), (0, 1), (2, 3), (2, 3)):
             self.leasing.create(*window)
@@ -130,7 +136,10 @@ class TestCreate(_Leases):
         return first, second
 
     def test_late_binding_serves_l3(self):
-        """Hosts that were pinned at creation would refuse the third."""
+        """Hosts that were pinned at creation would refuse the third.
+
+        Blazar: pins hosts at creation, and refuses although depth is two.
+        """
         first, second = self._apart()
         third = self.leasing.create(1, 5)
         self.assertEqual(self.leasing.nodes(first),
@@ -151,7 +160,10 @@ class TestCreate(_Leases):
         self.assert_sound()
 
     def test_max_is_granted_when_hosts_are_free(self):
-        """One never-used and four free hosts are five."""
+        """One never-used and four free hosts are five.
+
+        Blazar: min=1, max=5 with one never-used and four free hosts grants 1.
+        """
         used = self.leasing.hosts(4)
         for _ in used:
             self.leasing.create(1, 2)
@@ -209,7 +221,11 @@ class TestCreate(_Leases):
         self.leasing.create(1, 2)
 
     def test_node_that_waits_to_be_taken_back_is_not_leased_again(self):
-        """A lease that is over holds its host until that is back."""
+        """A lease that is over holds its host until that is back.
+
+        esi-leap: leases that wait to expire are no conflict, so that a node
+        in use is leased again.
+        """
         (host,) = self.leasing.hosts()
         over = self.leasing.create(0, 1)
         self.leasing.bind()
@@ -379,7 +395,10 @@ class TestSense(_Leases):
         self.assertEqual(leasing.at(1), made.before_end)
 
     def test_naive_times_cannot_get_in(self):
-        """A time without a zone could be any instant, and is never taken."""
+        """A time without a zone could be any instant, and is never taken.
+
+        esi-leap: mixes naive and zoned times.
+        """
         naive = leasing.at(1).replace(tzinfo=None)
         before = leasing.tables_as_text(self.leasing.world)
         for wrong in ({'start': naive, 'end': leasing.at(2)},
@@ -393,7 +412,10 @@ class TestSense(_Leases):
         self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
 
     def test_zones_are_the_same_instants(self):
-        """Whatever the zone, the rows are in UTC."""
+        """Whatever the zone, the rows are in UTC.
+
+        esi-leap: mixes naive and zoned times.
+        """
         zone = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
         made = lease_create.create(self.engine, leases.LeaseAsk(
             '', leasing.at(2).astimezone(zone), (leasing.wish(2),),
@@ -454,7 +476,11 @@ class TestRaces(_Leases):
         self.assert_sound()
 
     def test_two_creates_at_once_never_double_book(self):
-        """Eight threads of four engines; as many leases as hosts."""
+        """Eight threads of four engines; as many leases as hosts.
+
+        Blazar: two creates at once book one host twice.  esi-leap: so do two
+        API hosts, whose locks are each on its own host.
+        """
         self.leasing.hosts(3)
         engines = [self.leasing.world.another_engine() for _ in range(4)]
         together = threading.Barrier(8)

@@ -49,7 +49,10 @@ class TestEnd(world.TestCase):
         self.assertRaises(errors.LeaseNotFound, self.leasing.end, lease)
 
     def test_delete_reaches_one_lease_only(self):
-        """All others keep every row that they have."""
+        """All others keep every row that they have.
+
+        esi-leap: a delete by query reached every lease.
+        """
         self.leasing.hosts(4)
         others = [self.leasing.create(1, 2), self.leasing.create(0, 2),
                   self.leasing.create(3, 4, project_id='theirs')]

@@ -97,7 +97,7 @@ class TestTasks(testtools.TestCase):
         self.assertEqual(END, lease_cycle.next_due(told, BEFORE_END))
 
     def test_event_that_a_dead_process_began_is_done(self):
-        """Blazar never retries it."""
+        """Blazar: never retries what a dead manager left IN_PROGRESS."""
         lease = _lease(STATUS.ACTIVE, 'bound', lessee='project')
         lease = dataclasses.replace(lease, events=tuple(
             dataclasses.replace(event,

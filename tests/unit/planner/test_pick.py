@@ -53,13 +53,16 @@ CAUSES = (
     (reasons.INSTANCE_BOUND, {'instance_uuid': 'someone'}),
     (reasons.WRONG_STATE, {'provision_state': 'deploying'}),
     (reasons.BUSY, {'busy_until': LATER}),
+    (reasons.HELD_ELSEWHERE,
+     {'unheld': reasons.Reason('node', reasons.HELD_ELSEWHERE, 'is held')}),
 )
 
 
 def _why_not(ask=ASK, sees=ALL, **changed):
     occupancy = facts.Occupancy(
         changed.pop('reservation', None), changed.pop('busy_until', None),
-        changed.pop('leased', facts.UNLEASED), changed.pop('closed', False))
+        changed.pop('leased', facts.UNLEASED), changed.pop('closed', False),
+        changed.pop('unheld', None))
     node = dataclasses.replace(FREE, **changed)
     return pick.why_not(ask, 'node', node, occupancy, NOW, sees)
 
@@ -79,7 +82,9 @@ class TestReasons(testtools.TestCase):
 
     def test_every_code_has_a_cause_here(self):
         self.assertEqual(
-            set(reasons.ALL) - {reasons.NODE_NOT_FOUND, reasons.PROMISED},
+            set(reasons.ALL) - {reasons.NODE_NOT_FOUND, reasons.PROMISED,
+                                reasons.CLOSED_IN_PLACEMENT,
+                                reasons.NOT_IN_PLACEMENT},
             {code for code, _ in CAUSES})
 
     def test_of_two_causes_the_more_lasting_is_told(self):

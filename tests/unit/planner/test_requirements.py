@@ -171,6 +171,7 @@ class TestComparison(testtools.TestCase):
     @hypothesis.given(numbers, numbers, st.sampled_from(OPERATORS))
     @hypothesis.example('10', '9', '>')
     def test_numbers_compare_as_numbers(self, one, other, operator):
+        """Blazar: compares extra capabilities as strings."""
         want = COMPARE[operator](fractions.Fraction(one),
                                  fractions.Fraction(other))
         self.assertEqual(want, _matches([operator, '$x', other], {'x': one}))

@@ -219,6 +219,11 @@ class TestBackoff(leases.TestCase):
 class TestProcesses(leases.TestCase):
 
     def test_of_two_processes_each_lease_has_one(self):
+        """Blazar: supports one manager only.
+
+        esi-leap: timers have no claim, so that two managers do everything
+        twice.
+        """
         self.leasing.hosts(4)
         made = [self.leasing.create(1, 4) for _ in range(4)]
         other = self.another_crew()
@@ -275,6 +280,49 @@ class TestProcesses(leases.TestCase):
         self.assertEqual(leases.STATUS.STARTING, self.lease(made[0]).status)
         hanging.set()
         self._until(lambda: self.lease(made[0]).status is ACTIVE)
+
+    def test_slow_end_holds_up_no_other_event(self):
+        """Blazar: one slow end blocks all other events."""
+        nodes = self.leasing.hosts(4)
+        self.ironic.cleaning = 'available'
+        ending = [self.leasing.create(1, 4) for _ in nodes[:2]]
+        starting = [self.leasing.create(4, 8) for _ in nodes[2:]]
+        self.at(1)
+        self.work()
+        for lease in ending:
+            self.ironic.deploy(self.node_of(lease), world.new_uuid())
+        slow = self.node_of(ending[0])
+        hanging, begun = threading.Event(), threading.Event()
+        self.addCleanup(hanging.set)
+        real = self.ironic.undeploy
+
+        def undeploy(uuid):
+            if uuid == slow:
+                begun.set()
+                hanging.wait()
+            real(uuid)
+        self.ironic.undeploy = undeploy
+        self.at(4)
+        self.crew.start()
+        self.addCleanup(self.crew.stop)
+
+        def others_are_done():
+            # NOTE: what waits for a node is looked at again by the clock.
+            self.world.clock.advance(0.2)
+            return (begun.is_set() and self.lease(ending[1]).status
+                    is leases.STATUS.TERMINATED
+                    and all(self.lease(lease).status is ACTIVE
+                            for lease in starting))
+        self._until(others_are_done)
+        self.assertEqual(leases.STATUS.TERMINATING,
+                         self.lease(ending[0]).status)
+        hanging.set()
+
+        def all_is_done():
+            self.world.clock.advance(0.2)
+            return (self.lease(ending[0]).status
+                    is leases.STATUS.TERMINATED)
+        self._until(all_is_done)
 
     def test_claim_is_kept_while_its_lease_is_worked_on(self):
         self.leasing.hosts()
@@ -479,6 +527,7 @@ class TestDeath(leases.TestCase):
         return died
 
     def test_death_after_any_write_leaves_nothing_behind(self):
+        """Blazar: never retries what a dead manager left IN_PROGRESS."""
         self.nodes = self.leasing.hosts(2, lessee='before')
         lives = 1
         while self._story(lives):

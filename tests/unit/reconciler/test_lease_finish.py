@@ -163,6 +163,24 @@ class TestEnd(_Running):
         self.soon()
         self.assertEqual(TERMINATED, self.status())
 
+    def test_node_that_fails_cleaning_is_not_leased_again(self):
+        """esi-leap: leases in error are no conflict, so that a node in use is
+        leased again.
+        """
+        self.ironic.cleaning = 'clean failed'
+        self.at(4)
+        self.work()
+        self.assertTrue(self.lease(self.made).degraded)
+        self.leasing.refused(None, 6)
+        self.leasing.refresh()
+        for start in (None, 4.5, 8):
+            self.leasing.refused(start, 9)
+        self.assertEqual([], self.leasing.overlaps())
+        self.ironic.change(self.node, provision_state='available')
+        self.soon()
+        self.leasing.refresh()
+        self.leasing.create(None, 9)
+
     def test_node_in_maintenance_is_left_to_the_operator(self):
         self.ironic.change(self.node, maintenance=True)
         self.at(4)

@@ -12,6 +12,11 @@
 
 """A lease gets its nodes when its time has come."""
 
+from unittest import mock
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.engine import passage
 from ironic_reservations.planner import leases as values
 from tests import leasing
@@ -200,6 +205,57 @@ class TestNotReady(leases.TestCase):
         self.ironic.change(node, provision_state='available')
         self.soon()
         self.assertIsNone(self.ironic.there[node].lessee)
+
+    def test_node_whose_start_was_cut_short_is_waited_for(self):
+        """What may be written there is taken back before the next begins."""
+        (node,) = self.leasing.hosts(lessee='operators')
+        first = self.leasing.create(1, 4, project_id='theirs')
+        second = self.leasing.create(4, 6)
+        self.at(1)
+        self._cut_short(first, node)
+        self.at(4)
+        with self.engine.database.write() as connection:
+            db_lease_work.take(connection, [first.id], 'slow', leasing.at(4),
+                               leasing.at(4.5))
+        self.work()
+        self.assertEqual('theirs', self.ironic.there[node].lessee)
+        self.assertIn('taken back', self.lease(second).waiting)
+        self.at(4.5)
+        self.work()
+        self.soon()
+        self.assertEqual(leases.STATUS.TERMINATED, self.lease(first).status)
+        self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
+        self.at(6)
+        self.work()
+        self.assertEqual('operators', self.ironic.there[node].lessee)
+
+    def test_node_whose_start_was_cut_short_is_nobody_else_s(self):
+        """A deploy would be undone when what is written is taken back."""
+        (node,) = self.leasing.hosts(lessee='operators')
+        first = self.leasing.create(1, 4)
+        self.at(1)
+        self._cut_short(first, node)
+        self.at(4)
+        for proof in (None, first.reservations[0].id):
+            self.assertRaises(
+                (errors.ProofRequired, errors.ProofInvalid), passage.admit,
+                self.engine, node, proof)
+        with self.engine.database.read() as connection:
+            self.assertTrue(db_bookings.read_leased(
+                connection, [node], leasing.at(4))[node].held)
+        self.work()
+        passage.admit(self.engine, node)
+
+    def _cut_short(self, lease, node):
+        """Have Ironic do what it is asked for, and its answer be lost."""
+        def write_lessee(uuid, lessee):
+            world.StandInIronic.write_lessee(self.ironic, uuid, lessee)
+            raise errors.IronicUnavailable('The answer is lost.')
+        with mock.patch.object(self.ironic, 'write_lessee', write_lessee):
+            self.work()
+        self.assertEqual(lease.project_id, self.ironic.there[node].lessee)
+        (booking,) = self.lease(lease).bookings
+        self.assertEqual((PLANNED, True), (booking.state, booking.begun))
 
     def test_stranger_s_node_is_not_bound_and_not_undeployed(self):
         (node,) = self.leasing.hosts()

@@ -12,15 +12,15 @@
 
 """Reservations of instances
 
-Revision ID: 0004
-Revises: 0003
+Revision ID: 0005
+Revises: 0004
 """
 
 from alembic import op
 import sqlalchemy as sa
 
-revision = '0004'
-down_revision = '0003'
+revision = '0005'
+down_revision = '0004'
 
 _MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
           'mysql_collate': 'utf8mb4_bin'}

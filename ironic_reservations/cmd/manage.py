@@ -1,0 +1,152 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""ironic-reservations-manage: what an operator does by hand."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+from oslo_config import cfg
+import rich.console
+import rich.table
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic
+from ironic_reservations.engine import placement_keep
+
+_NAME = 'ironic-reservations-manage'
+#: The exit status where something differs, and where nobody knows.
+DIFFERS = 1
+FAILED = 2
+_NOWHERE = logging.NullHandler()
+
+
+def _add_commands(subparsers: object) -> None:
+    add = subparsers.add_parser  # type: ignore[attr-defined]
+    placement = add('placement', help='What is held in Placement.')
+    actions = placement.add_subparsers(dest='action', required=True,
+                                       metavar='<action>')
+    audit = actions.add_parser(
+        'audit', help='Compare our database with Placement, both ways. Exits '
+                      'with 0 where they agree, with 1 where something '
+                      'differs (still), with 2 where that cannot be known.')
+    audit.add_argument('--repair', action='store_true',
+                       help='Mend what can be.')
+    audit.add_argument('-f', '--format', choices=('table', 'json'),
+                       default='table', help='How to print what was found.')
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command; the exit status tells what came of it."""
+    # NOTE: what goes wrong is told in one sentence, and not by a traceback
+    # of the last resort.
+    logging.getLogger().addHandler(_NOWHERE)
+    command = cfg.SubCommandOpt('command', title='commands',
+                                handler=_add_commands)
+    try:
+        conf = project_conf.load(sys.argv[1:] if argv is None else argv,
+                                 prog=_NAME, cli_opts=[command])
+        if not conf.placement.enabled:
+            raise ValueError('holds in Placement are switched off; see '
+                             '[placement] enabled in '
+                             'ironic-reservations.conf.')
+        engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
+        return audit(engine, conf.command.repair, conf.command.format)
+    except errors.DatabaseUnavailable as exc:
+        cause = str(exc.__cause__ or exc).partition('\n')[0]
+        return _failed(f'the database cannot be used: {cause}')
+    except (errors.ReservationError, ValueError, OSError, cfg.Error) as exc:
+        return _failed(str(exc))
+
+
+def _failed(why: str) -> int:
+    print(f'{_NAME}: {why}', file=sys.stderr)
+    return FAILED
+
+
+def audit(engine: engine_module.Engine, repair: bool, form: str) -> int:
+    """Compare our database with Placement; gives the exit status.
+
+    :param repair: whether to mend what can be.
+    :param form: ``table`` or ``json``.
+    :raises PlacementUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    if repair:
+        placement_keep.settle(engine)
+    kept = placement_keep.audit(engine, repair, everything=True)
+    if form == 'json':
+        print(json.dumps(_document(kept), indent=2))
+    else:
+        _print(kept)
+    return DIFFERS if kept.remaining else 0
+
+
+def _rows(kept: placement_keep.Kept) -> list[dict[str, str | bool | None]]:
+    """Give one row for each difference, in a stable order."""
+    told = {each.difference: each for each in kept.repairs or ()}
+    rows: list[dict[str, str | bool | None]] = []
+    for difference in kept.report.differences:
+        mended = told.get(difference)
+        rows.append({
+            'kind': difference.kind.value, 'node': difference.node_uuid,
+            'consumer': difference.consumer_uuid,
+            'detail': difference.detail,
+            'repaired': None if mended is None else mended.done,
+            'why_not': None if mended is None else mended.said or None})
+    return rows
+
+
+def _document(kept: placement_keep.Kept) -> dict[str, object]:
+    return {'nodes': kept.report.nodes, 'in_work': kept.report.in_work,
+            'clean': not kept.remaining, 'differences': _rows(kept)}
+
+
+def _print(kept: placement_keep.Kept) -> None:
+    rows = _rows(kept)
+    if rows:
+        table = rich.table.Table()
+        for name in ('Difference', 'Node', 'Consumer', 'Detail', 'Repaired'):
+            table.add_column(name, overflow='fold')
+        for row in rows:
+            table.add_row(
+                str(row['kind']), str(row['node']),
+                str(row['consumer'] or ''), str(row['detail']),
+                '' if row['repaired'] is None else 'yes' if row['repaired']
+                else f'no: {row["why_not"]}')
+        rich.console.Console().print(table)
+    print(_summary(kept))
+
+
+def _summary(kept: placement_keep.Kept) -> str:
+    found, left = len(kept.report.differences), len(kept.remaining)
+    told = f'{kept.report.nodes} nodes: '
+    if not found:
+        told += 'Placement and the database agree.'
+    elif kept.repairs is None:
+        told += (f'{found} differences. Run it again with --repair to mend '
+                 'what can be.')
+    else:
+        told += f'{found} differences, {found - left} of them mended.'
+    if kept.report.in_work:
+        told += (f' {kept.report.in_work} nodes are being worked on and '
+                 'could not be compared.')
+    return told
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,58 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``placement_drift``: what the last audit of Placement has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.planner import hold_audit
+
+_d = tables.placement_drift.c
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """How many differences of one kind there were.
+
+    :ivar remaining: how many of them could not be mended.
+    """
+
+    found: int
+    remaining: int
+    audited_at: datetime.datetime
+
+
+def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
+    """Read what was found last; nothing, where nobody has looked yet."""
+    return {hold_audit.Kind(row[0]): Drift(*row[1:])
+            for row in connection.execute(sa.select(
+                _d.kind, _d.found, _d.remaining, _d.audited_at))}
+
+
+def write(connection: sa.Connection,
+          drift: Mapping[hold_audit.Kind, Drift]) -> None:
+    """Write what was found, in place of what was before.
+
+    :raises oslo_db.exception.DBDuplicateEntry: another audit has come to its
+        end just now.
+    """
+    connection.execute(sa.delete(tables.placement_drift))
+    connection.execute(sa.insert(tables.placement_drift), [
+        {'kind': kind.value, **dataclasses.asdict(one)}
+        for kind, one in sorted(drift.items())])
