@@ -18,7 +18,10 @@ from collections.abc import Iterator
 import contextlib
 import datetime
 import pathlib
+import random
+import sqlite3
 import threading
+import time
 from typing import Any
 
 from oslo_config import cfg
@@ -35,6 +38,10 @@ LOG = log.getLogger(__name__)
 #: What MariaDB and PostgreSQL say of a table or a column that is not there.
 _NO_SUCH = (1146, 1054, '42P01', '42703')
 
+
+#: How long, in seconds, another writer is waited for.
+_SQLITE_PATIENCE = 30
+_SQLITE_PAUSES = (0.002, 0.02)
 
 #: What MariaDB calls the type of a time on the wire.
 _DATETIME = 12
@@ -204,8 +211,19 @@ def _tune(engine: sa.Engine) -> None:
 
 
 def _on_sqlite_connect(connection: Any, record: Any) -> None:
-    connection.execute('PRAGMA busy_timeout = 30000')
-    connection.execute('PRAGMA journal_mode = WAL')
+    connection.execute(f'PRAGMA busy_timeout = {_SQLITE_PATIENCE * 1000}')
+    deadline = time.monotonic() + _SQLITE_PATIENCE
+    while True:
+        try:
+            connection.execute('PRAGMA journal_mode = WAL')
+        except sqlite3.OperationalError as exc:
+            # NOTE: for this one lock SQLite does not wait: whoever opens a
+            # new file while another process writes is refused at once.
+            if 'locked' not in str(exc) or time.monotonic() > deadline:
+                raise
+            time.sleep(random.uniform(*_SQLITE_PAUSES))
+        else:
+            return
 
 
 def _on_mysql_connect(connection: Any, record: Any) -> None:
