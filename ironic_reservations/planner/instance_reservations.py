@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reservations of instances, as they are read, and as the planner wants them.
+"""Reservations of instances, as they are asked for and as they are read.
 
 The words are those of Blazar: ``virtual:instance`` says the sizes, and
 ``flavor:instance`` names a flavor of Nova.
@@ -18,20 +18,58 @@ The words are those of Blazar: ``virtual:instance`` says the sizes, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import dataclasses
-import datetime
 
-from ironic_reservations.planner import bookings
 from ironic_reservations.planner import flavors
-from ironic_reservations.planner import instances
 from ironic_reservations.planner import inventories
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import shares
-from ironic_reservations.planner import standing
 
 VIRTUAL_INSTANCE = 'virtual:instance'
 FLAVOR_INSTANCE = 'flavor:instance'
+KINDS = (VIRTUAL_INSTANCE, FLAVOR_INSTANCE)
+
+#: What one instance has: vcpus, memory_mb and disk_gb.
+Sizes = tuple[int, int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceWish:
+    """What each instance of a new reservation is to be like.
+
+    :ivar affinity: true: all on one host; false: all on different ones.
+    :ivar source_flavor_id: the flavor that was named, if one was.
+    """
+
+    vcpus: int
+    memory_mb: int
+    disk_gb: int
+    affinity: bool | None = None
+    source_flavor_id: str | None = None
+
+    @property
+    def sizes(self) -> Sizes:
+        """Give what one instance has."""
+        return self.vcpus, self.memory_mb, self.disk_gb
+
+    def reserved(self, ident: str, reservation_id: str,
+                 amount: int) -> InstanceReservation:
+        """Give what is written of it."""
+        return InstanceReservation(
+            ident, reservation_id, self.vcpus, self.memory_mb, self.disk_gb,
+            amount, self.affinity, source_flavor_id=self.source_flavor_id)
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceChange:
+    """What changes for each instance of a reservation; ``None``, nothing.
+
+    :ivar keeps_affinity: whether ``affinity`` is not spoken of.
+    """
+
+    vcpus: int | None = None
+    memory_mb: int | None = None
+    disk_gb: int | None = None
+    affinity: bool | None = None
+    keeps_affinity: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +100,24 @@ class InstanceReservation:
     request: flavors.Request | None = None
 
     @property
+    def sizes(self) -> Sizes:
+        """Give what one instance has."""
+        return self.vcpus, self.memory_mb, self.disk_gb
+
+    def changed(self, change: InstanceChange,
+                amount: int) -> InstanceReservation:
+        """Give what is written of it after a change."""
+        return dataclasses.replace(
+            self, amount=amount,
+            vcpus=self.vcpus if change.vcpus is None else change.vcpus,
+            memory_mb=(self.memory_mb if change.memory_mb is None
+                       else change.memory_mb),
+            disk_gb=self.disk_gb if change.disk_gb is None
+            else change.disk_gb,
+            affinity=(self.affinity if change.keeps_affinity
+                      else change.affinity))
+
+    @property
     def amounts(self) -> inventories.Amounts:
         """Give what one instance needs of a host.
 
@@ -81,108 +137,3 @@ class InstanceReservation:
         if self.request is not None:
             return inventories.suits(self.request, there, traits)
         return inventories.misfit(there, self.amounts) is None
-
-
-def promise(row: leases.NodeBooking, wanted: InstanceReservation,
-            number: int, now: datetime.datetime, margin: int,
-            eligible: int) -> instances.Instance:
-    """Give the instance that a row promises.
-
-    :param number: of the host.
-    :param margin: for cleaning, in microseconds, on a node of Ironic.
-    :param eligible: the set of hosts that suit, this one or not.
-    """
-    booking = standing.of_row(row, number, now, margin, eligible)
-    if row.begun and row.ends_at <= now:
-        # NOTE: a share that has not been taken back yet is nobody else's,
-        # and on a compute host the margin does not count.
-        booking = dataclasses.replace(
-            booking, end=max(booking.end, standing.late(now)), margin=margin)
-    return seated(booking, wanted)
-
-
-def seated(booking: bookings.Booking,
-           wanted: InstanceReservation) -> instances.Instance:
-    """Give an instance on the host of a booking that was drawn for it."""
-    return instances.Instance(
-        booking.id, booking.start, booking.end, booking.node,
-        booking.eligible, wanted.amounts, wanted.reservation_id,
-        wanted.affinity, booking.movable, booking.margin)
-
-
-def settle(capacity: shares.Capacity, whole: Sequence[bookings.Booking],
-           there: Sequence[instances.Instance]
-           ) -> tuple[list[instances.Promise], frozenset[str]]:
-    """Sort out what stands on a compute host.
-
-    What may move and has no room there, or is in the way of what cannot
-    move, is left out, and stands to be planned anew.
-
-    NOTE: none is planned so; but an inventory may have shrunk, and somebody
-    may have been let through all the same.
-
-    :param whole: bookings of all of the host that do not overlap.
-    :returns: what can stand there, and the ids of what cannot.
-    """
-    begun = [each for each in there if not each.movable]
-    kept = _grown([each for each in whole if not each.movable], begun)
-    homeless = set()
-    for booking in whole:
-        if not booking.movable:
-            continue
-        if any(_overlap(booking, other) for other in begun) or any(
-                booking.start < other.until and other.start < booking.until
-                for other in kept):
-            homeless.add(booking.id)
-        else:
-            kept.append(booking)
-    kept.sort(key=lambda each: each.start)
-    staying = []
-    for each in there:
-        if not any(_overlap(booking, each) for booking in kept):
-            staying.append(each)
-        elif each.movable:
-            homeless.add(each.id)
-    out = shares.homeless(capacity, staying)
-    # NOTE: one of a group that has to be together never moves alone.
-    groups = {each.group for each in there
-              if each.affinity is True and each.id in homeless | out}
-    out |= {each.id for each in staying
-            if each.group in groups and each.movable}
-    return [*kept, *(each for each in staying if each.id not in out)], (
-        frozenset(homeless) | out)
-
-
-def _grown(whole: list[bookings.Booking],
-           begun: Sequence[instances.Instance]) -> list[bookings.Booking]:
-    """Have bookings last as long as what has begun on the host as well.
-
-    NOTE: neither may move; so nobody else gets the host until both are over.
-    """
-    while True:
-        joined = _joined([dataclasses.replace(
-            each, start=min([each.start, *(
-                other.start for other in begun if _overlap(each, other))]),
-            end=max([each.end, *(
-                other.end for other in begun if _overlap(each, other))]))
-            for each in whole])
-        if joined == whole:
-            return whole
-        whole = joined
-
-
-def _overlap(booking: bookings.Booking, each: instances.Instance) -> bool:
-    return booking.start < each.end and each.start < booking.until
-
-
-def _joined(whole: list[bookings.Booking]) -> list[bookings.Booking]:
-    """Join bookings that have come to overlap."""
-    joined: list[bookings.Booking] = []
-    for each in sorted(whole, key=lambda each: each.start):
-        if joined and joined[-1].until > each.start:
-            last = joined.pop()
-            end = max(last.end, each.end)
-            each = dataclasses.replace(
-                last, end=end, margin=max(last.until, each.until) - end)
-        joined.append(each)
-    return joined

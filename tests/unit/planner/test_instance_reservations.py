@@ -22,6 +22,7 @@ import testtools
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import flavors
 from ironic_reservations.planner import instance_reservations
+from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import instances
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import inventories
@@ -68,7 +69,7 @@ class TestSettle(testtools.TestCase):
     @hypothesis.given(hosts())
     def test_what_is_left_can_be_planned_on(self, host):
         whole, there = host
-        settled, homeless = instance_reservations.settle(CAPACITY, whole,
+        settled, homeless = instance_standing.settle(CAPACITY, whole,
                                                          there)
         made = pool.Pool.of([CAPACITY], settled)
         self.assertEqual(len(settled), len(list(made.promised())))
@@ -89,7 +90,7 @@ class TestSettle(testtools.TestCase):
             pool.Pool.of([CAPACITY], [*whole, *there])
         except ValueError:
             hypothesis.reject()
-        settled, homeless = instance_reservations.settle(CAPACITY, whole,
+        settled, homeless = instance_standing.settle(CAPACITY, whole,
                                                          there)
         self.assertEqual(([*whole, *there], frozenset()),
                          (settled, homeless))
@@ -97,14 +98,14 @@ class TestSettle(testtools.TestCase):
     def test_group_that_has_to_be_together_is_homeless_together(self):
         group = [instances.Instance(f'g/{count}', 0, 5, 0, 1, (('VCPU', 2),),
                                     'g', True) for count in range(3)]
-        settled, homeless = instance_reservations.settle(CAPACITY, (), group)
+        settled, homeless = instance_standing.settle(CAPACITY, (), group)
         self.assertEqual(([], {'g/0', 'g/1', 'g/2'}), (settled, homeless))
 
 
 class TestRows(testtools.TestCase):
 
     def test_instance_is_what_its_row_says(self):
-        made = instance_reservations.promise(_row(1, 3), WANTED, 5, NOW, 9,
+        made = instance_standing.promise(_row(1, 3), WANTED, 5, NOW, 9,
                                              0b100001)
         self.assertEqual(instances.Instance(
             'reservation/3', instants.instant(NOW + HOUR),
@@ -114,11 +115,11 @@ class TestRows(testtools.TestCase):
 
     def test_what_has_begun_does_not_move(self):
         for row in (_row(-1, 3), _row(1, 3, leases.BookingState.BOUND)):
-            self.assertFalse(instance_reservations.promise(
+            self.assertFalse(instance_standing.promise(
                 row, WANTED, 0, NOW, 0, 1).movable)
 
     def test_what_is_late_keeps_its_share(self):
-        made = instance_reservations.promise(
+        made = instance_standing.promise(
             _row(-3, -1, leases.BookingState.ENDING), WANTED, 0, NOW, 0, 1)
         self.assertEqual(standing.late(NOW), made.end)
         self.assertGreater(made.end, instants.instant(NOW))
