@@ -91,14 +91,15 @@ class Affinity(wtypes.UserType):
     """Whether instances are to be on one host, or on different ones."""
 
     name = 'affinity'
-    _WORDS: Mapping[str, bool | None] = {'true': True, 'false': False,
-                                         'none': None}
+    _WORDS: Mapping[str, bool | None] = {
+        'true': True, 'True': True, 'false': False, 'False': False,
+        'none': None, 'None': None}
 
     @classmethod
     def validate(cls, value: Any) -> tuple[bool | None]:
         # NOTE: words, since that is what Blazar's clients send. In a tuple,
         # for that it is said to be neither is not that nothing is said.
-        word = str(value).lower() if isinstance(value, bool | str) else ''
+        word = str(value) if isinstance(value, bool | str) else ''
         if word not in cls._WORDS:
             raise ValueError('true, false or "None" is expected, not '
                              f'{types.shown(value)}')
