@@ -29,6 +29,8 @@ from ironic_reservations.planner import flavors
 #: Pairs of a class and an amount above zero, by class.
 Amounts = tuple[tuple[str, int], ...]
 
+#: Longer numbers are none: Python would not read them.
+_MAX_DIGITS = 64
 #: What Ironic calls what Nova counts.
 _OF_PROPERTIES = (('cpus', flavors.VCPU), ('memory_mb', flavors.MEMORY_MB),
                   ('local_gb', flavors.DISK_GB))
@@ -137,7 +139,7 @@ def of_node(node: facts.Node) -> dict[str, Inventory]:
     known = dict(node.properties)
     for name, resource_class in _OF_PROPERTIES:
         size = known.get(name, '')
-        if size.isascii() and size.isdigit():
+        if len(size) <= _MAX_DIGITS and size.isascii() and size.isdigit():
             found[resource_class] = Inventory(int(size))
     if node.resource_class:
         found[flavors.class_of_node(node.resource_class)] = Inventory(1)

@@ -198,8 +198,10 @@ class _Size:
 
     def matches(self, known: Known) -> bool:
         value = known.get(self.name, '')
-        return (isinstance(value, str) and value.isascii()
-                and value.isdigit() and int(value) >= self.least)
+        # NOTE: Python refuses to read integers of thousands of digits.
+        return (isinstance(value, str) and len(value) <= _MAX_DIGITS
+                and value.isascii() and value.isdigit()
+                and int(value) >= self.least)
 
     def terms(self) -> Iterator[_Among | _Ordered]:
         yield from ()

@@ -91,7 +91,7 @@ class Client:
         least = self._random.choice((1, 1, 2, 3))
         wish = (leases.Wish(least, least + self._random.choice((0, 1)))
                 if self._random.random() < 0.6
-                else leasing.instances(least, 4, 1024, 10))
+                else leasing.instances(min(least, 2), 4, 1024, 10))
         self._leases.append(lease_create.create(
             self._engine, leases.LeaseAsk(
                 'lease', (begin or now)

@@ -13,6 +13,7 @@
 """Leases of instances, alone and beside leases of hosts."""
 
 import dataclasses
+import threading
 
 from ironic_reservations import errors
 from ironic_reservations.db import instance_reservations as db_instances
@@ -195,33 +196,25 @@ class TestCreate(_Leases):
 
     def test_every_offer_is_accepted_as_it_is(self):
         """Later, earlier, shorter, fewer, and of another class."""
+        gold = leasing.of_class('gold')
+        self.hosts(2, resource_class='gold')
+        self.hosts(2, resource_class='silver')
+        self.leasing.hosts(1, resource_class='bronze')
+        self.leasing.create(4, 6, leasing.wish(1, properties=gold))
+        wanted = leasing.instances(2, 4, 1024, 10, False, gold)
         kinds = set()
-        for count in range(5):
-            there = leasing.Leasing(self.new_world())
-            there.hosts(2, resource_class='gold',
-                        properties=leasing.sizes(4))
-            there.hosts(2, resource_class='silver',
-                        properties=leasing.sizes(4))
-            there.hosts(1, resource_class='bronze')
-            there.create(4, 6, leasing.wish(1, properties=leasing.of_class(
-                'gold')))
-            wanted = leasing.instances(2, 4, 1024, 10, False,
-                                       leasing.of_class('gold'))
-            refused = there.refused(3, 5, wanted)
-            offers = refused.details['offers']
-            if count == len(offers):
-                break
-            offer = offers[count]
+        for offer in self.leasing.refused(3, 5, wanted).details['offers']:
             kinds.add(offer['kind'])
-            made = lease_create.create(there.engine, leasing.posted(
-                offer, there.world.clock()))
-            (reservation,) = there.reload(made).reservations
+            made = lease_create.create(self.engine, leasing.posted(
+                offer, self.leasing.world.clock()))
+            (reservation,) = self.leasing.reload(made).reservations
             self.assertEqual(wanted.instances.sizes,
                              reservation.instances.sizes)
             self.assertIs(False, reservation.instances.affinity)
             self.assertEqual(reservation.instances.amount,
                              len(reservation.bookings))
-            self.assertEqual([], there.overlaps())
+            self.assert_sound()
+            self.leasing.end(made)
         self.assertEqual({'later', 'earlier', 'shorter', 'fewer',
                           'other_class'}, kinds)
 
@@ -468,6 +461,68 @@ class TestChange(_Leases):
         self.leasing.clean_up()
         self.assertEqual({}, self.rows())
         self.assertEqual([], self.leasing.all())
+
+
+    def test_no_second_one_beside_the_first(self):
+        """With affinity, and each host takes one."""
+        self.hosts(2)
+        made = self.make(0, 2, 1, 4, affinity=True)
+        for hours in (0, 0.5):
+            self.leasing.clock_passes(hours)
+            refused = self.assertRaises(
+                errors.LeaseRefused, self.leasing.resize_instances, made, 2)
+            self.assertEqual('no_host_takes_all',
+                             refused.details['reasons'][0]['code'])
+            self.assertEqual(1, len(self.leasing.nodes(made)))
+
+
+class TestRaces(_Leases):
+
+    def test_node_taken_between_plan_and_commit(self):
+        """Who is outrun plans again, and is refused by what holds then."""
+        self.hosts(1)
+        other = leasing.Leasing(self.leasing.world,
+                                self.leasing.world.another_engine())
+        for first, second in ((leasing.instances(1, 4), leasing.wish()),
+                              (leasing.wish(), leasing.instances(1, 4))):
+            self.leasing.world.before_next_write(
+                lambda first=first: self.leasing.end(
+                    other.create(1, 2, first)))
+            self.leasing.create(1, 2, second)
+            self.leasing.world.before_next_write(
+                lambda first=first: other.create(3, 4, first))
+            self.leasing.refused(3, 4, second)
+            self.assert_sound()
+            for lease in self.leasing.all():
+                self.leasing.end(lease)
+
+    def test_creates_at_once_have_a_node_each(self):
+        """Eight threads of four engines, of hosts and of instances."""
+        self.hosts(3)
+        engines = [self.leasing.world.another_engine() for _ in range(4)]
+        together = threading.Barrier(8)
+        answers = []
+
+        def run(number):
+            wish = (leasing.instances(1, 4) if number % 2
+                    else leasing.wish())
+            together.wait()
+            try:
+                answers.append(lease_create.create(
+                    engines[number % 4], leasing.ask(1, 2, wish)))
+            except errors.LeaseRefused:
+                answers.append(None)
+        threads = [threading.Thread(target=run, args=(number,))
+                   for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        made = [answer for answer in answers if answer is not None]
+        self.assertEqual((8, 3), (len(answers), len(made)))
+        self.assertEqual(3, len(set().union(
+            *(self.leasing.nodes(each) for each in made))))
+        self.assert_sound()
 
 
 class TestHealing(_Leases):
