@@ -541,6 +541,21 @@ class TestHealing(_Leases):
         self.assertTrue(self.leasing.reload(made).reservations[0]
                         .missing_resources)
 
+    def test_instance_that_has_started_is_replaced_when_asked(self):
+        """By a node of its size, and not by itself."""
+        self.hosts(1, 2)
+        large = set(self.hosts(2, 8))
+        made = self.leasing.create(0, 2, leasing.instances(1, 8))
+        self.leasing.clock_passes(0.5)
+        (broken,) = self.leasing.nodes(made)
+        self.leasing.break_node(broken)
+        lease_heal.heal(self.engine)
+        self.assertEqual({broken}, self.leasing.nodes(made))
+        self.leasing.change(made, heal=True)
+        self.assertEqual(large - {broken}, self.leasing.nodes(made))
+        self.assertTrue(self.leasing.reload(made).reservations[0]
+                        .resources_changed)
+
     def test_host_whose_sizes_shrink_is_no_longer_eligible(self):
         """What is there stays; what is new goes elsewhere."""
         (host,) = self.hosts(1, 8)
