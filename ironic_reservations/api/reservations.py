@@ -79,12 +79,19 @@ class Reservations(root.Resource):
         node_uuids = types.given(wanted.node_uuid)
         resource_class = types.given(wanted.resource_class)
         traits = types.given(wanted.traits) or frozenset()
+        flavor = types.given(wanted.flavor)
         most = self._engine.conf.api.max_nodes_per_request
-        if node_uuids is None and not (resource_class or traits):
+        if flavor is not None and (resource_class or traits):
+            raise errors.InvalidValue(
+                'flavor: it says which class and which traits. Leave '
+                'resource_class and traits out, or the flavor.')
+        if node_uuids is None and not (resource_class or traits or flavor):
             raise errors.InvalidValue(
                 'node_uuid: the list of nodes to choose from is missing.'
                 + ('' if call.minor < versions.PICK else ' Send it, or '
-                   'resource_class, or traits.'))
+                   'resource_class, or traits'
+                   + ('.' if call.minor < versions.FLAVORS
+                      else ', or flavor.')))
         if node_uuids is not None and len(node_uuids) > most:
             raise errors.InvalidValue(
                 f'node_uuid: {len(node_uuids)} nodes are listed; at most '
@@ -94,7 +101,10 @@ class Reservations(root.Resource):
         terms.expiry(self._engine.conf, self._engine.clock(), expires_at, ttl)
         return pick.Ask(
             instance_uuid=wanted.instance_uuid, node_uuids=node_uuids,
-            resource_class=resource_class, traits=traits,
+            resource_class=resource_class,
+            traits=flavor.required if flavor else traits,
+            class_name=flavor.class_name if flavor else None,
+            forbidden=flavor.forbidden if flavor else frozenset(),
             uuid=types.given(wanted.uuid), expires_at=expires_at, ttl=ttl,
             project_id=call.context.project_id,
             user_id=call.context.user_id)

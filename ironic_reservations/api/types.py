@@ -31,6 +31,8 @@ from wsme.rest import json as wsme_json
 from ironic_reservations import errors
 from ironic_reservations.api import versions
 from ironic_reservations.engine import find
+from ironic_reservations.planner import flavors
+from ironic_reservations.planner import node_flavors
 
 _T = TypeVar('_T', bound=wtypes.Base)
 
@@ -147,6 +149,22 @@ class Traits(wtypes.UserType):
                     f'{shown(item)} is not a trait; traits are upper case '
                     'letters, digits and underscores, such as CUSTOM_GOLD')
         return frozenset(value)
+
+
+class Flavor(wtypes.UserType):
+    """A flavor as Nova shows it; read as what it wants of a node."""
+
+    name = 'flavor'
+
+    @staticmethod
+    def validate(value: Any) -> node_flavors.Wish:
+        if not isinstance(value, dict):
+            raise ValueError('a flavor as Nova shows it is expected, not '
+                             f'{shown(value)}')
+        try:
+            return node_flavors.wish(value)
+        except flavors.FlavorRefused as exc:
+            raise ValueError(str(exc).removesuffix('.')) from exc
 
 
 class Limit(wtypes.UserType):
@@ -299,6 +317,7 @@ class NewReservation(wtypes.Base):
     ttl = attribute(Seconds(), since=versions.TIMES)
     resource_class = attribute(ResourceClass(), since=versions.PICK)
     traits = attribute(Traits(), since=versions.PICK)
+    flavor = attribute(Flavor(), since=versions.FLAVORS)
 
 
 class NoQuery(wtypes.Base):

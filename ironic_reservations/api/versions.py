@@ -30,6 +30,7 @@ TIMES = 1
 PICK = 2
 PAGES = 3
 REASONS = 4
+FLAVORS = 5
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -43,6 +44,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
             'reservations carry links.'),
     (REASONS, 'Errors carry the reason for each node as data; reservations '
               'carry project_id and user_id.'),
+    (FLAVORS, 'flavor chooses a node as resource_class and traits do: by a '
+              'flavor of Nova.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

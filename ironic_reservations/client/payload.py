@@ -16,8 +16,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 import datetime
 from typing import Any
+
+from ironic_reservations.client import flavors
 
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
 
@@ -30,12 +33,14 @@ def creation(
     expires_at: str | datetime.datetime | None = None,
     resource_class: str | None = None,
     traits: Iterable[str] | None = None,
+    flavor: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Give the body that asks for a reservation, without what is not set."""
     body = {
         'instance_uuid': instance_uuid, 'uuid': uuid, 'ttl': ttl,
         'node_uuid': _as_list(node_uuid), 'traits': _as_list(traits),
-        'expires_at': _as_text(expires_at), 'resource_class': resource_class}
+        'expires_at': _as_text(expires_at), 'resource_class': resource_class,
+        'flavor': None if flavor is None else flavors.shown(flavor)}
     return {key: value for key, value in body.items() if value is not None}
 
 

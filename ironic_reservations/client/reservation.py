@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
+from collections.abc import Mapping
 import datetime
 from typing import Any
 from typing import cast
@@ -63,7 +64,7 @@ class ReservationManager(base.CreateManager):
     _resource_name: str = 'reservations'
     _creation_attributes: builtins.list[str] = [
         'uuid', 'instance_uuid', 'node_uuid', 'expires_at', 'ttl',
-        'resource_class', 'traits',
+        'resource_class', 'traits', 'flavor',
     ]
 
     def __init__(self, client: ironic_client.Client,
@@ -82,6 +83,7 @@ class ReservationManager(base.CreateManager):
         expires_at: str | datetime.datetime | None = None,
         resource_class: str | None = None,
         traits: Iterable[str] | None = None,
+        flavor: Mapping[str, Any] | None = None,
         wait: float | None = None,
         os_ironic_api_version: str | None = None,
         global_request_id: str | None = None,
@@ -97,6 +99,9 @@ class ReservationManager(base.CreateManager):
         :param expires_at: when it expires, instead of ``ttl``.
         :param resource_class: only nodes of this class.
         :param traits: only nodes with all of these traits.
+        :param flavor: only nodes that this flavor of Nova can be put on,
+            instead of a class and traits; as Nova's API shows it, or as
+            ``openstack flavor show -f json`` prints it.
         :param wait: seconds to wait for a node to become free; 0 waits for
             ever, ``None`` not at all.
         :param os_ironic_api_version: Ironic's API version for the request.
@@ -106,7 +111,7 @@ class ReservationManager(base.CreateManager):
         body = payload.creation(
             instance_uuid=instance_uuid, node_uuid=node_uuid, uuid=uuid,
             ttl=ttl, expires_at=expires_at, resource_class=resource_class,
-            traits=traits)
+            traits=traits, flavor=flavor)
 
         def attempt() -> Reservation:
             return cast(Reservation, super(ReservationManager, self).create(

@@ -26,6 +26,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
+from ironic_reservations.cmd import class_heal
 from ironic_reservations.engine import placement_keep
 
 _NAME = 'ironic-reservations-manage'
@@ -48,6 +49,7 @@ def _add_commands(subparsers: object) -> None:
                        help='Mend what can be.')
     audit.add_argument('-f', '--format', choices=('table', 'json'),
                        default='table', help='How to print what was found.')
+    class_heal.add_parser(actions)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -65,6 +67,8 @@ def main(argv: list[str] | None = None) -> int:
                              '[placement] enabled in '
                              'ironic-reservations.conf.')
         engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
+        if conf.command.action == 'heal':
+            return class_heal.run(engine, conf.command)
         return audit(engine, conf.command.repair, conf.command.format)
     except errors.DatabaseUnavailable as exc:
         cause = str(exc.__cause__ or exc).partition('\n')[0]

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import datetime
 import json
 from typing import Any
@@ -74,16 +75,41 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
             for row in rows}
 
 
-def _wanted(resource_class: str | None,
-            traits: Collection[str]) -> list[sa.ColumnElement[bool]]:
-    wanted: list[sa.ColumnElement[bool]] = []
-    if resource_class is not None:
-        wanted.append(_n.resource_class == resource_class)
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What nodes must be like.
+
+    :ivar resource_classes: one of these; ``None``: any.
+    :ivar traits: all of these.
+    :ivar forbidden: none of these.
+    """
+
+    resource_classes: tuple[str, ...] | None = None
+    traits: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+
+def read_classes(connection: sa.Connection) -> list[str]:
+    """Read which resource classes nodes have."""
+    # SELECT DISTINCT resource_class FROM nodes
+    #   WHERE resource_class IS NOT NULL ORDER BY resource_class
+    return list(connection.scalars(
+        sa.select(_n.resource_class).distinct()
+        .where(_n.resource_class.is_not(None)).order_by(_n.resource_class)))
+
+
+def _wanted(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    conditions: list[sa.ColumnElement[bool]] = []
+    if wanted.resource_classes is not None:
+        conditions.append(_n.resource_class.in_(wanted.resource_classes))
     has = tables.node_traits.c
-    wanted.extend(sa.exists().where(has.node_uuid == _n.uuid,
-                                    has.trait == trait)
-                  for trait in sorted(traits))
-    return wanted
+
+    def has_it(trait: str) -> sa.ColumnElement[bool]:
+        return sa.exists().where(has.node_uuid == _n.uuid,
+                                 has.trait == trait)
+    conditions.extend(map(has_it, sorted(wanted.traits)))
+    conditions.extend(~has_it(trait) for trait in sorted(wanted.forbidden))
+    return conditions
 
 
 def _visible(sees: facts.Visibility) -> list[sa.ColumnElement[bool]]:
@@ -92,10 +118,9 @@ def _visible(sees: facts.Visibility) -> list[sa.ColumnElement[bool]]:
     return [sa.or_(_n.owner == sees.project_id, _n.lessee == sees.project_id)]
 
 
-def read_free_nodes(connection: sa.Connection, resource_class: str | None,
-                    traits: Collection[str], sees: facts.Visibility,
-                    now: datetime.datetime, start_at: str,
-                    limit: int | None, promised: bool = False,
+def read_free_nodes(connection: sa.Connection, wanted: Wanted,
+                    sees: facts.Visibility, now: datetime.datetime,
+                    start_at: str, limit: int | None, promised: bool = False,
                     hosts: bool = True) -> dict[str, facts.Node]:
     """Read some of the nodes that look free, in the order of their uuids.
 
@@ -115,7 +140,7 @@ def read_free_nodes(connection: sa.Connection, resource_class: str | None,
     free = sa.select(*_COLUMNS).where(
         _n.provision_state == facts.AVAILABLE, _n.instance_uuid.is_(None),
         sa.not_(_n.maintenance), sa.not_(_n.retired), _n.reservable,
-        *_wanted(resource_class, traits), *_visible(sees),
+        *_wanted(wanted), *_visible(sees),
         ~sa.exists().where(r.node_uuid == _n.uuid, is_live(now)),
         ~sa.exists().where(r.node_uuid == _n.uuid, is_leased(now)),
         ~sa.exists().where(p.node_uuid == _n.uuid, p.expires_at > now),
@@ -128,8 +153,7 @@ def read_free_nodes(connection: sa.Connection, resource_class: str | None,
     found = connection.execute(sa.union_all(
         sa.select(behind), sa.select(in_front))).all()
     rows = sorted(found, key=lambda row: (row[0] < start_at, row[0]))[:limit]
-    asked = frozenset(traits)
-    return {row[0]: _node(row, asked) for row in rows}
+    return {row[0]: _node(row, wanted.traits) for row in rows}
 
 
 def _unless_host(hosts: bool) -> list[sa.ColumnElement[bool]]:
@@ -170,9 +194,9 @@ def is_promised(now: datetime.datetime) -> sa.ColumnElement[bool]:
                    r.starts_at > now)
 
 
-def count_obstacles(connection: sa.Connection, resource_class: str | None,
-                    traits: Collection[str], sees: facts.Visibility,
-                    now: datetime.datetime, hosts: bool = True,
+def count_obstacles(connection: sa.Connection, wanted: Wanted,
+                    sees: facts.Visibility, now: datetime.datetime,
+                    hosts: bool = True,
                     unheld: Mapping[str, str] | None = None
                     ) -> dict[str, int]:
     """Count the nodes of a class by what keeps each from being picked.
@@ -202,7 +226,7 @@ def count_obstacles(connection: sa.Connection, resource_class: str | None,
           for code in sorted(set((unheld or {}).values()))),
         else_='busy')
     seen = sa.select(cause.label('cause')).where(
-        *_wanted(resource_class, traits), *_visible(sees)).subquery()
+        *_wanted(wanted), *_visible(sees)).subquery()
     # SELECT cause, COUNT(*) FROM (SELECT CASE ... END AS cause FROM nodes
     #   WHERE resource_class = ?) GROUP BY cause
     rows = connection.execute(

@@ -186,7 +186,7 @@ def _refusal(engine: Engine, ask: pick.Ask, outcome: pick.Refused,
     if ask.node_uuids is None:
         with engine.database.read() as connection:
             counted = db_nodes.count_obstacles(
-                connection, ask.resource_class, ask.traits, sees, now,
+                connection, plan.wanted(connection, ask), sees, now,
                 not plan.hosts_closed(engine, need),
                 {uuid: reason.code for uuid, reason in need.unheld.items()})
         return _refusal_by_class(ask, [reasons.Count(code, count) for
@@ -206,7 +206,10 @@ def _refusal_by_class(ask: pick.Ask, counts: Sequence[reasons.Count]
     wanted = ' and '.join(part for part in (
         f'the resource class {ask.resource_class}'
         if ask.resource_class else '',
-        f'the traits {", ".join(sorted(ask.traits))}' if ask.traits else '')
+        f'the class {ask.class_name} in Placement' if ask.class_name else '',
+        f'the traits {", ".join(sorted(ask.traits))}' if ask.traits else '',
+        f'none of the traits {", ".join(sorted(ask.forbidden))}'
+        if ask.forbidden else '')
         if part)
     listed = ', '.join(f'{count.nodes} {count.code}' for count in counts)
     return errors.NoNodeAvailable(

@@ -80,7 +80,8 @@ def look(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         if ask.node_uuids is None:
             return look_by_class(engine, connection, ask, sees, now, need)
         nodes = db_nodes.read_nodes(connection, ask.node_uuids,
-                                    with_traits=bool(ask.traits))
+                                    with_traits=bool(ask.traits
+                                                     or ask.forbidden))
         related = db_reservations.read_related(
             connection, ask.uuid, ask.instance_uuid, ask.node_uuids)
         busy = db_passages.read_busy(connection, now, ask.node_uuids)
@@ -100,7 +101,7 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
     # NOTE: from a place of its own, so that parallel requests do not race
     # for the same node.
     nodes = db_nodes.read_free_nodes(
-        connection, ask.resource_class, ask.traits, sees, now,
+        connection, wanted(connection, ask), sees, now,
         start_at=str(uuid_module.uuid4()),
         limit=None if promised else _SAMPLE + len(need.unheld),
         promised=promised,
@@ -112,6 +113,19 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
     leased = (db_bookings.read_leased(connection, tuple(nodes), now)
               if promised else {})
     return view(nodes, related, {}, leased, (), now, need)
+
+
+def wanted(connection: sa.Connection, ask: pick.Ask) -> db_nodes.Wanted:
+    """Give what a node must be like, in words of Ironic."""
+    names: tuple[str, ...] | None = None
+    if ask.resource_class is not None:
+        names = (ask.resource_class,)
+    if ask.class_name is not None:
+        # NOTE: several of Ironic's may be one in Placement.
+        names = tuple(name for name in db_nodes.read_classes(connection)
+                      if (names is None or name in names)
+                      and pick.is_of_class(name, ask.class_name))
+    return db_nodes.Wanted(names, ask.traits, ask.forbidden)
 
 
 def hosts_closed(engine: Engine, need: Need) -> bool:

@@ -20,6 +20,7 @@ import dataclasses
 import datetime
 
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import flavors
 from ironic_reservations.planner import reasons
 
 
@@ -30,6 +31,9 @@ class Ask:
     :ivar instance_uuid: for whom the node is.
     :ivar node_uuids: the nodes in the order of preference; ``None`` leaves
         the choice to the resource class and the traits.
+    :ivar class_name: the class in Placement that the resource class has to
+        be.
+    :ivar forbidden: traits that the node must not have.
     :ivar uuid: the reservation's uuid where the client chose it.
     :ivar expires_at: when the promise ends; or
     :ivar ttl: how many seconds after it was made; with neither, the default.
@@ -41,6 +45,8 @@ class Ask:
     node_uuids: tuple[str, ...] | None = None
     resource_class: str | None = None
     traits: frozenset[str] = frozenset()
+    class_name: str | None = None
+    forbidden: frozenset[str] = frozenset()
     uuid: str | None = None
     expires_at: datetime.datetime | None = None
     ttl: float | None = None
@@ -147,10 +153,21 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
             uuid, reasons.RESOURCE_CLASS_MISMATCH,
             f'has the resource class {node.resource_class}, '
             f'not {ask.resource_class}')
+    if ask.class_name and not is_of_class(node.resource_class,
+                                          ask.class_name):
+        return reasons.Reason(
+            uuid, reasons.RESOURCE_CLASS_MISMATCH,
+            f'has the resource class {node.resource_class}, '
+            f'which is not {ask.class_name} in Placement')
     missing = ask.traits - node.traits
     if missing:
         return reasons.Reason(uuid, reasons.TRAIT_MISSING,
                               f'lacks the traits {", ".join(sorted(missing))}')
+    unwanted = ask.forbidden & node.traits
+    if unwanted:
+        return reasons.Reason(
+            uuid, reasons.TRAIT_FORBIDDEN,
+            f'has the forbidden traits {", ".join(sorted(unwanted))}')
     if not node.reservable:
         return reasons.Reason(uuid, reasons.NOT_RESERVABLE,
                               'has been closed for reservations by an '
@@ -192,6 +209,14 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
                               'is being deployed or changed by another '
                               'request right now', occupancy.busy_until)
     return None if occupancy is None else occupancy.unheld
+
+
+def is_of_class(resource_class: str | None, class_name: str) -> bool:
+    """Tell whether a resource class is a class in Placement."""
+    try:
+        return flavors.class_of_node(resource_class) == class_name
+    except ValueError:
+        return False
 
 
 def _leased(ask: Ask, uuid: str,

@@ -138,6 +138,14 @@ class ApiSamplesTest(testtools.TestCase):
         self.close_the_first_node()
         self.check_reservation(versions.REASONS, '1.4')
 
+    def test_request_1_5(self):
+        """Chosen by a flavor; looks as at 1.4."""
+        self.close_the_first_node()
+        made = self.ask('POST', RESERVATIONS, versions.FLAVORS,
+                        sample('reservation-create-request-1.5'))
+        self.assert_is('reservation-response-1.4', made, 201,
+                       made.json['reservation']['uuid'])
+
     def test_list_1_0(self):
         """All at once."""
         self.check_list(versions.SEED, '1.0')

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 import itertools
 import json
 import logging
+import pathlib
 import sys
 from typing import Any
 import uuid
@@ -55,7 +56,7 @@ class CreateReservation(command.ShowOne):
             nargs='*',
             help='Names or UUIDs of nodes, in the order of preference: the '
                  'first one that can be reserved is taken. May be left out '
-                 'with --resource-class or --trait.')
+                 'with --resource-class, --trait or --flavor-file.')
         parser.add_argument(
             '--instance',
             metavar='<uuid>',
@@ -79,6 +80,13 @@ class CreateReservation(command.ShowOne):
             help='Only nodes with this trait. Can be specified multiple '
                  'times.')
         parser.add_argument(
+            '--flavor-file',
+            metavar='<file>',
+            help='Only nodes that a flavor of Nova can be put on: a file '
+                 'with what "openstack flavor show -f json" prints, or - for '
+                 'the standard input. Not together with --resource-class and '
+                 '--trait.')
+        parser.add_argument(
             '--wait',
             type=int,
             dest='wait_timeout',
@@ -96,10 +104,11 @@ class CreateReservation(command.ShowOne):
         self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
         if not (parsed_args.nodes or parsed_args.resource_class
-                or parsed_args.traits):
+                or parsed_args.traits or parsed_args.flavor_file):
             raise exc.CommandError(
-                'Which node? Name at least one, or use --resource-class or '
-                '--trait to leave the choice to the service.')
+                'Which node? Name at least one, or use --resource-class, '
+                '--trait or --flavor-file to leave the choice to the '
+                'service.')
         _check_timeout(parsed_args.wait_timeout)
         made = reservation.ReservationManager(client).create(
             instance_uuid=parsed_args.instance or str(uuid.uuid4()),
@@ -108,8 +117,31 @@ class CreateReservation(command.ShowOne):
             uuid=parsed_args.uuid, ttl=parsed_args.ttl,
             expires_at=parsed_args.expires_at,
             resource_class=parsed_args.resource_class,
-            traits=parsed_args.traits, wait=parsed_args.wait_timeout)
+            traits=parsed_args.traits,
+            flavor=_flavor(parsed_args.flavor_file),
+            wait=parsed_args.wait_timeout)
         return _shown(made)
+
+
+def _flavor(path: str | None) -> dict[str, Any] | None:
+    """Read the file of a flavor.
+
+    :raises CommandError: it cannot be read, or is not a flavor.
+    """
+    if path is None:
+        return None
+    try:
+        document = json.loads(sys.stdin.read() if path == '-' else
+                              pathlib.Path(path).read_text('utf-8'))
+    except (OSError, ValueError) as error:
+        raise exc.CommandError(
+            f'--flavor-file: {path} cannot be read as JSON: {error}'
+        ) from error
+    if not isinstance(document, dict):
+        raise exc.CommandError(
+            f'--flavor-file: {path} is not what "openstack flavor show -f '
+            'json" prints.')
+    return document
 
 
 class ListReservations(command.Lister):

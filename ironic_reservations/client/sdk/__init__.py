@@ -23,6 +23,7 @@ Each function takes a connection and uses its bare metal service::
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 import datetime
 from typing import Any
 import uuid
@@ -50,6 +51,7 @@ def reserve(
     expires_at: str | datetime.datetime | None = None,
     resource_class: str | None = None,
     traits: Iterable[str] | None = None,
+    flavor: Mapping[str, Any] | None = None,
     wait: float | None = None,
 ) -> Reservation:
     """Reserve a node.
@@ -64,6 +66,9 @@ def reserve(
     :param expires_at: when it expires, instead of ``ttl``.
     :param resource_class: only nodes of this class.
     :param traits: only nodes with all of these traits.
+    :param flavor: only nodes that this flavor of Nova can be put on,
+        instead of a class and traits; as Nova's API shows it, or as
+        ``openstack flavor show -f json`` prints it.
     :param wait: seconds to wait for a node to become free; 0 waits for
         ever, ``None`` not at all.
     :raises Conflict: no node can be reserved; ``reasons`` say why.
@@ -72,7 +77,7 @@ def reserve(
         instance_uuid=instance_id or str(uuid.uuid4()), uuid=reservation_id,
         node_uuid=None if nodes is None else map(speaking.ident, nodes),
         ttl=ttl, expires_at=expires_at, resource_class=resource_class,
-        traits=traits)
+        traits=traits, flavor=flavor)
 
     def attempt() -> Reservation:
         return speaking.ask(

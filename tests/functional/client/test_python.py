@@ -56,6 +56,24 @@ class PythonTest(base.ClientTestCase):
         self.assertIn(f'node {node.uuid} is reserved', str(refused))
         self.assertRaises(exc.HttpError, manager.renew, made.uuid, ttl=60)
 
+    def test_a_flavor_of_nova(self):
+        """Through both kinds of client; a bad one is refused by its key."""
+        wanted = f'Class {uuid.uuid4().hex[:8]}'
+        nodes = {node.uuid for node in self.nodes(2, resource_class=wanted)}
+        custom = 'CUSTOM_' + wanted.upper().replace(' ', '_')
+        flavor = {'name': 'bm', 'vcpus': 8, 'ram': 1024, 'disk': 10,
+                  'properties': {
+                      f'resources:{custom}': '1', 'resources:VCPU': '0',
+                      'resources:MEMORY_MB': '0', 'resources:DISK_GB': '0'}}
+        manager = reservation.ReservationManager(self.client)
+        made = manager.create(str(uuid.uuid4()), flavor=flavor)
+        other = sdk.reserve(self.conn, flavor=flavor)
+        self.assertEqual(nodes, {made.node_uuid, other.node_id})
+        del flavor['properties']['resources:VCPU']
+        refused = self.assertRaises(exc.BadRequest, manager.create,
+                                    str(uuid.uuid4()), flavor=flavor)
+        self.assertIn('resources:VCPU', str(refused))
+
     def test_the_path_of_its_own(self):
         """Under /reservation too, pages included."""
         manager = reservation.ReservationManager(

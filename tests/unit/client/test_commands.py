@@ -18,9 +18,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import pathlib
 import types
 import uuid
 
+import fixtures
 from ironicclient import exc
 
 from ironic_reservations.client.osc import reservation
@@ -86,6 +88,43 @@ class CommandsTest(base.ClientTestCase):
              'instance_uuid': base.INSTANCE, 'uuid': base.UNKNOWN,
              'expires_at': '2031-01-01T00:00:00Z'},
             self.service.sent('POST')[0]['body'])
+
+    def test_create_for_a_flavor(self):
+        """As the command of the compute service prints it."""
+        specs = {'resources:CUSTOM_GOLD': '1', 'resources:VCPU': '0'}
+        printed = {
+            'OS-FLV-DISABLED:disabled': False,
+            'OS-FLV-EXT-DATA:ephemeral': 0, 'access_project_ids': None,
+            'description': None, 'disk': 500, 'id': '7', 'name': 'bm.gold',
+            'os-flavor-access:is_public': True, 'properties': specs,
+            'ram': 16384, 'rxtx_factor': 1.0, 'swap': 0, 'vcpus': 8}
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'f')
+        path.write_text(json.dumps(printed))
+        self.create('--flavor-file', str(path), '--instance', base.INSTANCE)
+        sent = self.service.sent('POST')[0]['body']
+        self.assertEqual(
+            {'OS-FLV-DISABLED:disabled': False,
+             'OS-FLV-EXT-DATA:ephemeral': 0, 'disk': 500, 'id': '7',
+             'name': 'bm.gold', 'os-flavor-access:is_public': True,
+             'extra_specs': specs, 'ram': 16384, 'rxtx_factor': 1.0,
+             'swap': 0, 'vcpus': 8}, sent['flavor'])
+        printed['properties'] = "resources:CUSTOM_GOLD='1', resources:VCPU='0'"
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.stdin', io.StringIO(json.dumps(printed))))
+        self.create('--flavor-file', '-')
+        self.assertEqual(
+            sent['flavor'], self.service.sent('POST')[1]['body']['flavor'])
+
+    def test_create_for_what_is_no_flavor(self):
+        """The server is not bothered."""
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'f')
+        for text in (None, '{', '[]', '7'):
+            if text is not None:
+                path.write_text(text)
+            error = self.assertRaises(exc.CommandError, self.create,
+                                      '--flavor-file', str(path))
+            self.assertIn('--flavor-file', str(error))
+        self.assertEqual([], self.service.requests)
 
     def test_create_without_any_wish(self):
         """The server is not bothered."""

@@ -12,16 +12,13 @@
 
 """Flavors and node classes: as Nova reads them, and refused where it drops."""
 
-import contextlib
-import functools
-import unittest
-
 import hypothesis
 from hypothesis import strategies as st
 import os_resource_classes
 import testtools
 
 from ironic_reservations.planner import flavors
+from tests.unit.planner import installed_nova
 from tests.unit.planner import nova_flavors
 
 SIZES = {'VCPU': 4, 'MEMORY_MB': 8192, 'DISK_GB': 40}
@@ -307,65 +304,29 @@ class TestAgainstNova(testtools.TestCase):
         self.assertEqual(reading.groups, as_nova(request))
         self.assertEqual(reading.policy, request.group_policy)
 
-    @hypothesis.given(flavors_of_all_kinds)
-    def test_nova_that_is_installed_reads_as_is_told_here(self, any_flavor):
-        nova = installed_nova()
-        reading = nova_flavors.read(any_flavor)
-        request = nova.read(any_flavor)
-        self.assertEqual(reading.groups, {
-            group.requester_id or '': (
-                dict(group.resources), frozenset(group.required_traits),
-                frozenset(group.forbidden_traits))
-            for group in request._rg_by_id.values()})
-        self.assertEqual(reading.policy, request.group_policy)
 
-    def test_dedicated_cpus_are_read_as_the_installed_nova_does(self):
-        nova = installed_nova()
+class TestAgainstTheInstalledNova(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.nova = self.useFixture(installed_nova.InstalledNova())
+
+    def test_it_reads_as_is_told_here(self):
+        # NOTE: the first one takes as long as Nova takes to start.
+        @hypothesis.settings(deadline=None)
+        @hypothesis.given(flavors_of_all_kinds)
+        def check(any_flavor):
+            reading = nova_flavors.read(any_flavor)
+            self.assertEqual((reading.groups, reading.policy),
+                             self.nova.read(any_flavor))
+        check()
+
+    def test_it_reads_dedicated_cpus_as_we_do(self):
         for specs in ({}, {'hw:cpu_thread_policy': 'isolate'},
                       {'hw:cpu_thread_policy': 'require'},
                       {'hw:emulator_threads_policy': 'isolate'},
                       {'hw:cpu_thread_policy': 'prefer',
                        'os:secure_boot': 'required'}):
             pinned = flavor({'hw:cpu_policy': 'dedicated', **specs})
-            group, = nova.read(pinned)._rg_by_id.values()
-            self.assertEqual(
-                {'': (dict(group.resources),
-                      frozenset(group.required_traits),
-                      frozenset(group.forbidden_traits))},
-                as_nova(flavors.read(pinned)))
-
-
-class _Nova:
-    """The parser of the installed Nova."""
-
-    def __init__(self):
-        from nova import objects
-        import nova.conf
-        from nova.scheduler import utils
-        objects.register_all()
-        nova.conf.CONF([], project='nova', default_config_files=[])
-        self._objects, self._utils = objects, utils
-
-    def read(self, read_flavor):
-        spec = self._objects.RequestSpec(
-            flavor=self._objects.Flavor(
-                vcpus=read_flavor.vcpus, memory_mb=read_flavor.ram_mb,
-                root_gb=read_flavor.disk_gb,
-                ephemeral_gb=read_flavor.ephemeral_gb,
-                swap=read_flavor.swap_mb,
-                extra_specs=dict(read_flavor.extra_specs)),
-            is_bfv=read_flavor.boots_from_volume, requested_resources=[],
-            request_level_params=self._objects.RequestLevelParams())
-        return self._utils.ResourceRequest.from_request_spec(spec)
-
-
-@functools.cache
-def installed_nova():
-    """Give Nova's own parser.
-
-    NOTE: Nova is too much to install for these two tests, which are skipped
-    without it: "pip install nova" into the environment has them run.
-    """
-    with contextlib.suppress(ImportError):
-        return _Nova()
-    raise unittest.SkipTest('nova is not installed, which is compared with')
+            self.assertEqual(as_nova(flavors.read(pinned)),
+                             self.nova.read(pinned)[0])

@@ -32,7 +32,8 @@ OURS = facts.Visibility(project_id='ours')
 
 FREE = facts.Node('node', resource_class='gold',
                   traits=frozenset({'CUSTOM_A'}))
-ASK = pick.Ask('instance', ('node',), 'gold', frozenset({'CUSTOM_A'}))
+ASK = pick.Ask('instance', ('node',), 'gold', frozenset({'CUSTOM_A'}),
+               forbidden=frozenset({'CUSTOM_B'}))
 
 
 def _held(state=facts.State.RESERVED, expires_at=LATER):
@@ -84,8 +85,24 @@ class TestReasons(testtools.TestCase):
         self.assertEqual(
             set(reasons.ALL) - {reasons.NODE_NOT_FOUND, reasons.PROMISED,
                                 reasons.CLOSED_IN_PLACEMENT,
+                                reasons.TRAIT_FORBIDDEN,
                                 reasons.NOT_IN_PLACEMENT},
             {code for code, _ in CAUSES})
+
+    def test_trait_that_is_forbidden(self):
+        self.assertIsNone(_why_not(traits=frozenset({'CUSTOM_A'})))
+        reason = _why_not(traits=frozenset({'CUSTOM_A', 'CUSTOM_B'}),
+                          reservable=False)
+        self.assertEqual(reasons.TRAIT_FORBIDDEN, reason.code)
+        self.assertIn('CUSTOM_B', reason.text)
+
+    def test_class_in_placement_is_that_of_nova(self):
+        ask = pick.Ask('instance', ('node',), class_name='CUSTOM_BM_GOLD')
+        for name in ('bm-gold', 'BM Gold', 'bm_gold'):
+            self.assertIsNone(_why_not(ask, resource_class=name), name)
+        for name in ('gold', 'CUSTOM_BM_GOLD', '', None, 'x' * 300):
+            self.assertEqual(reasons.RESOURCE_CLASS_MISMATCH,
+                             _why_not(ask, resource_class=name).code, name)
 
     def test_of_two_causes_the_more_lasting_is_told(self):
         for (first, one), (_, other) in itertools.combinations(CAUSES, 2):

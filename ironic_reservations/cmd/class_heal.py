@@ -1,0 +1,165 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""ironic-reservations-manage placement heal: classes for old instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import json
+import sys
+from typing import Any
+
+import rich.console
+import rich.progress
+import rich.table
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.engine import class_heal
+
+#: The exit status where something is to be done, or was left.
+LEFT = 1
+#: How often a line is printed where there is no terminal, in nodes.
+_LINE_EVERY = 50
+
+_Outcome = class_heal.Outcome
+
+
+def add_parser(actions: Any) -> None:
+    """Add the action to those of ``placement``."""
+    heal = actions.add_parser(
+        'heal', help='Give instances that have VCPU, MEMORY_MB and DISK_GB '
+                     'of their nodes in Placement, or nothing, the classes '
+                     'of their nodes. Without --apply, it only tells what '
+                     'it would do. Exits with 0 where nothing is left to be '
+                     'done, with 1 where something is, with 2 where it '
+                     'could not go on; run it again then.')
+    how = heal.add_mutually_exclusive_group()
+    how.add_argument('--apply', action='store_true',
+                     help='Do it. Safe while the cloud runs, and to be '
+                          'broken off at any time.')
+    how.add_argument('--dry-run', action='store_false', dest='apply',
+                     help='Only tell what would be done; the default.')
+    heal.add_argument('--node', metavar='<node>',
+                      help='The uuid or the name of the only node to look '
+                           'at.')
+    heal.add_argument('--skip-unallocated', action='store_true',
+                      help='Leave instances alone that have nothing in '
+                           'Placement. For instances that Nova does not '
+                           'know: nobody would take from them what they '
+                           'were given.')
+    heal.add_argument('-f', '--format', choices=('table', 'json'),
+                      default='table', help='How to print what was found.')
+
+
+def run(engine: engine_module.Engine, options: Any) -> int:
+    """Heal, and print what came of it; gives the exit status.
+
+    :param options: the words of the command line.
+    :raises ValueError: there is no such node, another process is at it, or
+        somebody has broken it off.
+    :raises PlacementUnavailable: it cannot be known, or is not allowed.
+    :raises IronicUnavailable: Ironic did not answer.
+    :raises DatabaseUnavailable: the database cannot be used.
+    """
+    there = class_heal.nodes(engine, options.node)
+    results: list[class_heal.Result] = []
+    healing = class_heal.heal(engine, there, options.apply,
+                              options.skip_unallocated)
+    try:
+        results.extend(_shown(healing, len(there)))
+    except class_heal.UnderWay as exc:
+        raise ValueError(str(exc)) from exc
+    except KeyboardInterrupt as exc:
+        raise ValueError('broken off; run it again to go on.') from exc
+    finally:
+        healing.close()
+        if results or not there:
+            _print(results, len(there), class_heal.collisions(there), options)
+    return LEFT if any(
+        each.outcome in (_Outcome.TO_HEAL, _Outcome.LEFT)
+        for each in results) else 0
+
+
+def _shown(healing: Iterator[class_heal.Result],
+           total: int) -> Iterator[class_heal.Result]:
+    """Show how far it is, beside what is printed."""
+    console = rich.console.Console(stderr=True)
+    if console.is_terminal:
+        with rich.progress.Progress(
+                '{task.description}', rich.progress.BarColumn(),
+                rich.progress.MofNCompleteColumn(),
+                rich.progress.TimeRemainingColumn(),
+                console=console, transient=True) as progress:
+            task = progress.add_task('Nodes', total=total)
+            for result in healing:
+                yield result
+                progress.advance(task)
+        return
+    for number, result in enumerate(healing, 1):
+        yield result
+        if number % _LINE_EVERY == 0:
+            print(f'{number} of {total} nodes.', file=sys.stderr)
+
+
+def _print(results: Sequence[class_heal.Result], total: int,
+           collisions: Mapping[str, Sequence[str]], options: Any) -> None:
+    counts = {outcome.value: sum(each.outcome is outcome for each in results)
+              for outcome in _Outcome}
+    rows = [_row(each) for each in results
+            if each.outcome is not _Outcome.FINE]
+    if options.format == 'json':
+        print(json.dumps({
+            'applied': options.apply, 'nodes': total,
+            'not_reached': total - len(results), 'counts': counts,
+            'collisions': collisions, 'found': rows}, indent=2))
+        return
+    if rows:
+        table = rich.table.Table()
+        for name in ('Node', 'Name', 'Class', 'Instance', 'Outcome', 'Why'):
+            table.add_column(name, overflow='fold')
+        for row in rows:
+            table.add_row(row['node'], row['name'] or '',
+                          row['resource_class'] or '', row['instance'] or '',
+                          row['outcome'],
+                          row['detail'] or f'{row["reason"]}')
+        rich.console.Console().print(table)
+    print(_summary(counts, total, total - len(results)))
+    for name, classes in collisions.items():
+        print(f'The resource classes {", ".join(classes)} are one class in '
+              f'Placement, {name}.')
+
+
+def _row(result: class_heal.Result) -> dict[str, Any]:
+    node = result.node
+    return {'node': node.uuid, 'name': node.name,
+            'resource_class': node.resource_class,
+            'instance': node.instance_uuid, 'outcome': result.outcome.value,
+            'reason': result.reason, 'detail': result.said or None}
+
+
+def _summary(counts: Mapping[str, int], total: int, missing: int) -> str:
+    told = [f'{total} nodes: {counts["fine"]} in order']
+    if counts['healed']:
+        told.append(f'{counts["healed"]} healed')
+    if counts['to heal']:
+        told.append(f'{counts["to heal"]} to heal')
+    if counts['left']:
+        told.append(f'{counts["left"]} left alone')
+    if missing:
+        told.append(f'{missing} not looked at')
+    said = ', '.join(told) + '.'
+    if counts['to heal']:
+        said += ' Nothing was changed. Run it again with --apply.'
+    return said
