@@ -29,10 +29,11 @@ from benchmarks import leases
 from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
+from benchmarks import pool
 from benchmarks import replay
 from benchmarks import starts
 
-_ALL = ('claims', 'pages', 'overhead', 'planning', 'leases',
+_ALL = ('claims', 'pages', 'overhead', 'planning', 'pool', 'leases',
         'starts', 'holds', 'audit')
 #: How many nodes, and how many leases on them.
 _LEASED = ((1000, 5000), (10000, 100000))
@@ -74,6 +75,8 @@ def main() -> None:
         overhead.run()
     if 'planning' in what:
         planning.run()
+    if 'pool' in what:
+        pool.run()
     if 'leases' in what:
         for nodes, bookings in _LEASED:
             leases.run(given.server, nodes, bookings, given.leases)

@@ -37,6 +37,7 @@ from ironic_reservations.engine import lease_end
 from ironic_reservations.engine import lease_find
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import mirror
@@ -64,6 +65,24 @@ def wish(least: int = 1, most: int | None = None,
     """Ask for hosts."""
     return leases.Wish(least, max(least, most or least),
                        resource_properties=properties)
+
+
+def instances(amount: int = 1, vcpus: int = 1, memory_mb: int = 0,
+              disk_gb: int = 0, affinity: bool | None = None,
+              properties: str = '') -> leases.Wish:
+    """Ask for instances."""
+    return leases.Wish(
+        amount, amount, resource_properties=properties,
+        resource_type=instance_reservations.VIRTUAL_INSTANCE,
+        instances=instance_reservations.InstanceWish(
+            vcpus, memory_mb, disk_gb, affinity))
+
+
+def sizes(cpus: int | str, memory_mb: int = 1024,
+          local_gb: int = 10) -> tuple[tuple[str, str], ...]:
+    """Give the properties of a node."""
+    return (('cpus', str(cpus)), ('local_gb', str(local_gb)),
+            ('memory_mb', str(memory_mb)))
 
 
 def ask(start: float | None, end: float, *wishes: leases.Wish,
@@ -130,6 +149,14 @@ class Leasing:
                 changes[key] = at(changes[key])
         return lease_change.change(self.engine, lease.id,
                                    leases.LeaseChange(**changes))
+
+    def resize_instances(self, lease: leases.Lease, amount: int | None = None,
+                         **changes: Any) -> leases.Lease:
+        """Change the first reservation of a lease, which is of instances."""
+        return self.change(lease, wishes=(leases.WishChange(
+            lease.reservations[0].id, amount=amount,
+            instances=instance_reservations.InstanceChange(**changes)
+            if changes else None),))
 
     def resize(self, lease: leases.Lease, least: int | None = None,
                most: int | None = None,

@@ -25,7 +25,15 @@ from ironic_reservations.api import dates
 from ironic_reservations.api import lease_types
 from ironic_reservations.api import types
 from ironic_reservations.api import versions
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
+
+_SIZES = ('vcpus', 'memory_mb', 'disk_gb')
+#: What reservations of each kind say.
+_KINDS = {
+    leases.PHYSICAL_HOST: lease_types.NewReservation,
+    instance_reservations.VIRTUAL_INSTANCE: lease_types.NewInstances,
+    instance_reservations.FLAVOR_INSTANCE: lease_types.NewFlavored}
 
 #: Which node the host with an id is, for some ids at once.
 Resolve = Callable[[Collection[int]], Mapping[int, str]]
@@ -49,7 +57,7 @@ def new_lease(document: Any, now: datetime.datetime,
                         ('end_date', end)):
         if value is None:
             raise _missing(what)
-    for _ in _each(lease_types.NewEvent, wanted, 'events'):
+    for _ in _each(wanted, 'events', lease_types.NewEvent):
         # NOTE: Blazar keeps them and never acts on them; here they are read
         # so that its clients work, and no more.
         pass
@@ -74,8 +82,8 @@ def lease_change(document: Any, now: datetime.datetime,
     :raises UnknownKey: something is not there at all.
     """
     wanted = _read(lease_types.LeaseUpdate, document)
-    changes = list(_each(lease_types.ReservationUpdate, wanted,
-                         'reservations'))
+    changes = list(_each(wanted, 'reservations',
+                         lease_types.ReservationUpdate))
     uuids = _resolved([each for change in changes
                        for each in types.given(change.give_back) or ()],
                       resolve)
@@ -116,41 +124,89 @@ def at(date: Any, now: datetime.datetime) -> Any:
     return now if date == dates.NOW else date
 
 
-def _each(datatype: Any, wanted: Any, name: str) -> Iterator[Any]:
+def _each(wanted: Any, name: str, datatype: Any) -> Iterator[Any]:
     for index, item in enumerate(types.given(getattr(wanted, name)) or ()):
-        try:
-            yield types.read(datatype, item, versions.BLAZAR.minimum, 'key')
-        except (errors.InvalidValue, errors.UnknownKey) as exc:
-            raise type(exc)(f'{name}[{index}]: {exc}') from exc
+        yield _one(f'{name}[{index}]', item, datatype)
+
+
+def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
+    if item.get('affinity', '') is None:
+        # NOTE: null is what answers say where there is none.
+        item = {**item, 'affinity': 'None'}
+    try:
+        return types.read(datatype, item, versions.BLAZAR.minimum, 'key')
+    except (errors.InvalidValue, errors.UnknownKey) as exc:
+        raise type(exc)(f'{where}: {exc}') from exc
 
 
 def _wishes(wanted: Any) -> Iterator[leases.Wish]:
     for index, item in enumerate(types.given(wanted.reservations) or ()):
         # NOTE: first, since the other kinds have other keys.
         _check_kind(f'reservations[{index}]', item.get('resource_type'))
-    for index, read in enumerate(_each(lease_types.NewReservation, wanted,
-                                       'reservations')):
-        where = f'reservations[{index}]'
-        least, most = types.given(read.min), types.given(read.max)
-        for name, value in (('min', least), ('max', most)):
-            if value is None:
-                raise _missing(name, where)
-        _check_range(where, least, most)
-        yield leases.Wish(
-            least=least, most=most,
-            hypervisor_properties=types.given(read.hypervisor_properties)
-            or '',
-            resource_properties=types.given(read.resource_properties) or '',
-            before_end=types.given(read.before_end) or 'default')
+    for index, item in enumerate(types.given(wanted.reservations) or ()):
+        where, kind = f'reservations[{index}]', item['resource_type']
+        read = _one(where, item, _KINDS[kind])
+        yield (_of_hosts(where, read) if kind == leases.PHYSICAL_HOST
+               else _of_instances(where, kind, read))
+
+
+def _of_hosts(where: str, read: Any) -> leases.Wish:
+    least, most = types.given(read.min), types.given(read.max)
+    for name, value in (('min', least), ('max', most)):
+        if value is None:
+            raise _missing(name, where)
+    _check_range(where, least, most)
+    return leases.Wish(
+        least=least, most=most,
+        hypervisor_properties=types.given(read.hypervisor_properties) or '',
+        resource_properties=types.given(read.resource_properties) or '',
+        before_end=types.given(read.before_end) or 'default')
+
+
+def _of_instances(where: str, kind: str, read: Any) -> leases.Wish:
+    flavor = None
+    if kind == instance_reservations.FLAVOR_INSTANCE:
+        flavor = types.given(read.flavor_id)
+        if flavor is None:
+            raise _missing('flavor_id', where)
+    amount = types.given(read.amount)
+    if amount is None:
+        raise _missing('amount', where)
+    (affinity,) = types.given(read.affinity) or (None,)
+    if flavor is not None and affinity is not None:
+        raise errors.InvalidValue(
+            f'{where}: instances of a flavor are wherever there is room. '
+            f'Leave affinity out, or ask for '
+            f'{instance_reservations.VIRTUAL_INSTANCE}.')
+    sizes = {name: types.given(getattr(read, name)) for name in _SIZES}
+    for name, value in sizes.items():
+        if value is not None:
+            continue
+        if flavor is None:
+            raise _missing(name, where)
+        raise errors.InvalidValue(
+            f'{where}: what the flavor {types.shown(flavor)} asks for cannot '
+            'be looked up: this service is not connected to Nova. Send '
+            f'{", ".join(_SIZES)} with it, or ask for '
+            f'{instance_reservations.VIRTUAL_INSTANCE}.')
+    if not any(sizes.values()):
+        raise errors.InvalidValue(
+            f'{where}: an instance needs something. Give vcpus, memory_mb or '
+            'disk_gb above zero.')
+    return leases.Wish(
+        least=amount, most=amount, resource_type=kind,
+        resource_properties=types.given(read.resource_properties) or '',
+        instances=instance_reservations.InstanceWish(
+            **sizes, affinity=affinity, source_flavor_id=flavor))
 
 
 def _check_kind(where: str, kind: Any) -> None:
     if kind is None:
         raise _missing('resource_type', where)
-    if kind != leases.PHYSICAL_HOST:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise errors.InvalidValue(
             f'{where}: the resource_type {types.shown(kind)} is not served '
-            f'here. Ask for {leases.PHYSICAL_HOST}.')
+            f'here. Ask for one of {", ".join(_KINDS)}.')
 
 
 def _check_range(where: str, least: int | None, most: int | None) -> None:
@@ -168,8 +224,15 @@ def _wish_change(index: int, read: Any,
         raise _missing('id', where)
     least, most = types.given(read.min), types.given(read.max)
     _check_range(where, least, most)
+    affinity = types.given(read.affinity)
+    instances = instance_reservations.InstanceChange(
+        types.given(read.vcpus), types.given(read.memory_mb),
+        types.given(read.disk_gb), affinity and affinity[0],
+        affinity is None)
     return leases.WishChange(
-        id=ident, least=least, most=most,
+        id=ident, least=least, most=most, amount=types.given(read.amount),
+        instances=None if instances == instance_reservations.InstanceChange()
+        else instances,
         hypervisor_properties=types.given(read.hypervisor_properties),
         resource_properties=types.given(read.resource_properties),
         give_back=tuple(uuids[each] if isinstance(each, int) else each

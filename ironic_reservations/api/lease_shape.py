@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.api import dates
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
 
@@ -49,7 +50,7 @@ def shape(lease: leases.Lease) -> dict[str, Any]:
 def _reservation(lease_id: str,
                  reservation: leases.LeaseReservation) -> dict[str, Any]:
     updated = reservation.updated_at
-    return {
+    common = {
         'id': reservation.id,
         'lease_id': lease_id,
         'resource_id': reservation.resource_id,
@@ -59,14 +60,37 @@ def _reservation(lease_id: str,
         'resources_changed': reservation.resources_changed,
         'created_at': dates.write_short(reservation.created_at),
         'updated_at': None if updated is None else dates.write_short(updated),
-        'hypervisor_properties': reservation.hypervisor_properties,
         'resource_properties': reservation.resource_properties,
-        'before_end': reservation.before_end,
-        'min': reservation.least,
-        'max': reservation.most,
         'nodes': [{'uuid': each.node_uuid, 'state': each.state.value}
                   for each in reservation.bookings],
     }
+    if reservation.instances is not None:
+        return {**common, **_instances(reservation.instances)}
+    return {
+        **common,
+        'hypervisor_properties': reservation.hypervisor_properties,
+        'before_end': reservation.before_end,
+        'min': reservation.least,
+        'max': reservation.most,
+    }
+
+
+def _instances(wanted: instance_reservations.InstanceReservation
+               ) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        'vcpus': wanted.vcpus,
+        'memory_mb': wanted.memory_mb,
+        'disk_gb': wanted.disk_gb,
+        'amount': wanted.amount,
+        'affinity': wanted.affinity,
+        # NOTE: of what Blazar makes in Nova; clients look for the keys.
+        'flavor_id': wanted.flavor_id,
+        'aggregate_id': wanted.aggregate_id,
+        'server_group_id': wanted.server_group_id,
+    }
+    if wanted.source_flavor_id is not None:
+        shape['source_flavor_id'] = wanted.source_flavor_id
+    return shape
 
 
 def _event(lease_id: str, event: leases.Event) -> dict[str, Any]:

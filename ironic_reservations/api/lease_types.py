@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import datetime
 import re
 from typing import Any
@@ -22,8 +23,10 @@ from wsme import types as wtypes
 
 from ironic_reservations.api import dates
 from ironic_reservations.api import types
+from ironic_reservations.planner import flavors
 
 _MAX_NAME = 80
+_MAX_FLAVOR = 255
 _MAX_HOSTS = 1_000_000
 _MAX_ITEMS = 1000
 _BEFORE_END = ('', 'default', 'snapshot')
@@ -69,6 +72,56 @@ class HostCount(wtypes.UserType):
         return value
 
 
+class Size(wtypes.UserType):
+    """How much of something one instance has."""
+
+    name = 'size'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        if (not isinstance(value, int) or isinstance(value, bool)
+                or not 0 <= value <= flavors.MAX_AMOUNT):
+            raise ValueError(f'a whole number from 0 to {flavors.MAX_AMOUNT} '
+                             'that is not in quotes is expected, not '
+                             f'{types.shown(value)}')
+        return value
+
+
+class Affinity(wtypes.UserType):
+    """Whether instances are to be on one host, or on different ones."""
+
+    name = 'affinity'
+    _WORDS: Mapping[str, bool | None] = {
+        'true': True, 'True': True, 'false': False, 'False': False,
+        'none': None, 'None': None}
+
+    @classmethod
+    def validate(cls, value: Any) -> tuple[bool | None]:
+        # NOTE: words, since that is what Blazar's clients send. In a tuple,
+        # for that it is said to be neither is not that nothing is said.
+        word = str(value) if isinstance(value, bool | str) else ''
+        if word not in cls._WORDS:
+            raise ValueError('true, false or "None" is expected, not '
+                             f'{types.shown(value)}')
+        return (cls._WORDS[word],)
+
+
+class FlavorId(wtypes.UserType):
+    """The id of a flavor, which Blazar's clients send as a number."""
+
+    name = 'flavor id'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value) if 0 <= value <= flavors.MAX_AMOUNT else ''
+        if (not isinstance(value, str) or not value.isprintable()
+                or not 1 <= len(value) <= _MAX_FLAVOR):
+            raise ValueError(f'the id of a flavor, of 1 to {_MAX_FLAVOR} '
+                             f'characters, is expected, not '
+                             f'{types.shown(value)}')
+        return value
+
 
 class BeforeEnd(wtypes.UserType):
     """What Blazar would do before the end."""
@@ -82,8 +135,6 @@ class BeforeEnd(wtypes.UserType):
                              'default, snapshot')
         # NOTE: which is what Blazar makes of an empty one.
         return value or 'default'
-
-
 
 
 class Objects(wtypes.UserType):
@@ -155,6 +206,24 @@ class NewReservation(wtypes.Base):
     before_end = types.attribute(BeforeEnd())
 
 
+class NewInstances(wtypes.Base):
+    """One reservation of instances of a new lease."""
+
+    resource_type = types.attribute(types.Text())
+    vcpus = types.attribute(Size())
+    memory_mb = types.attribute(Size())
+    disk_gb = types.attribute(Size())
+    amount = types.attribute(HostCount())
+    affinity = types.attribute(Affinity())
+    resource_properties = types.attribute(types.Text())
+
+
+class NewFlavored(NewInstances):
+    """One reservation of instances of a flavor."""
+
+    flavor_id = types.attribute(FlavorId())
+
+
 class NewEvent(wtypes.Base):
     """An event that a client of Blazar may add."""
 
@@ -180,6 +249,11 @@ class ReservationUpdate(wtypes.Base):
     hypervisor_properties = types.attribute(types.Text())
     resource_properties = types.attribute(types.Text())
     give_back = types.attribute(Hosts())
+    vcpus = types.attribute(Size())
+    memory_mb = types.attribute(Size())
+    disk_gb = types.attribute(Size())
+    amount = types.attribute(HostCount())
+    affinity = types.attribute(Affinity())
 
 
 class ChangeQuery(wtypes.Base):

@@ -26,10 +26,12 @@ import sqlalchemy as sa
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
+_i = tables.instance_reservations.c
 _STATES = {state.value: state for state in leases.BookingState}
 _COLUMNS = (_r.id, _r.lease_reservation_id, _r.place, _r.node_uuid,
             _r.starts_at, _r.expires_at, _r.state, _r.lessee,
@@ -39,15 +41,21 @@ _COLUMNS = (_r.id, _r.lease_reservation_id, _r.place, _r.node_uuid,
 _LEASED = sa.join(tables.reservations, tables.lease_reservations,
                   _r.lease_reservation_id == _l.id)
 # SELECT ... FROM reservations JOIN lease_reservations ...
-#   WHERE node_uuid IN (...)
-_WITH_WANTS = sa.select(*_COLUMNS, _l.hypervisor_properties,
-                        _l.resource_properties).select_from(_LEASED)
+#   LEFT OUTER JOIN instance_reservations ON ... WHERE node_uuid IN (...)
+_WITH_WANTS = sa.select(
+    *_COLUMNS, _l.hypervisor_properties, _l.resource_properties, _i.vcpus,
+    _i.memory_mb, _i.disk_gb).select_from(sa.outerjoin(
+        _LEASED, tables.instance_reservations, _i.reservation_id == _l.id))
 _WITH_WANTS_OF = _WITH_WANTS.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
     _l.lease_id.in_(sa.bindparam('leases', expanding=True))
 ).order_by(_r.place)
 _INSERT = sa.insert(tables.reservations)
+
+#: The hypervisor properties and the resource properties that were asked for,
+#: and the sizes of an instance, where one was.
+Wants = tuple[str, str, instance_reservations.Sizes | None]
 
 
 def _booking(row: Sequence[Any]) -> leases.NodeBooking:
@@ -57,17 +65,17 @@ def _booking(row: Sequence[Any]) -> leases.NodeBooking:
 
 def read_with_wants(connection: sa.Connection,
                     node_uuids: Collection[str] | None = None
-                    ) -> list[tuple[leases.NodeBooking, str, str]]:
+                    ) -> list[tuple[leases.NodeBooking, Wants]]:
     """Read what nodes are promised to, and what would do as well.
 
     :param node_uuids: ``None``: all nodes.
-    :returns: each booking with the hypervisor properties and the resource
-        properties that were asked for.
     """
     rows = (connection.execute(_WITH_WANTS) if node_uuids is None
             else connection.execute(_WITH_WANTS_OF,
                                     {'uuids': list(node_uuids)}))
-    return [(_booking(row), row[10], row[11]) for row in rows]
+    return [(_booking(row), (row[10], row[11], None if row[12] is None
+                             else (row[12], row[13], row[14])))
+            for row in rows]
 
 
 def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]

@@ -23,7 +23,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
 _s = tables.leases.c
@@ -59,7 +61,10 @@ _EVENT_STATUSES = {status.value: status for status in leases.EventStatus}
 
 def read(connection: sa.Connection,
          lease_ids: Collection[str]) -> list[leases.Lease]:
-    """Read leases whole, in four statements however many there are."""
+    """Read leases whole, in four statements however many there are.
+
+    Where any of them is of instances, it takes one more.
+    """
     rows = connection.execute(_BY_ID, {'ids': list(lease_ids)}).all()
     return _whole(connection, rows)
 
@@ -92,10 +97,13 @@ def _whole(connection: sa.Connection,
     for booking in db_bookings.read_of_leases(connection, ids):
         booked.setdefault(booking.reservation_id, []).append(booking)
     reservations: dict[str, list[leases.LeaseReservation]] = {}
-    for row in connection.execute(_RESERVATIONS, {'ids': ids}):
+    asked = connection.execute(_RESERVATIONS, {'ids': ids}).all()
+    sized = (db_instances.read_of_leases(connection, ids) if any(
+        row[7] in instance_reservations.KINDS for row in asked) else {})
+    for row in asked:
         reservations.setdefault(row[13], []).append(leases.LeaseReservation(
             row[0], _RESERVATION_STATUSES[row[1]], *row[2:13],
-            tuple(booked.get(row[0], ()))))
+            tuple(booked.get(row[0], ())), sized.get(row[0])))
     events: dict[str, list[leases.Event]] = {}
     for row in connection.execute(_EVENTS, {'ids': ids}):
         events.setdefault(row[6], []).append(leases.Event(
@@ -155,6 +163,8 @@ def insert(connection: sa.Connection, lease: leases.Lease,
          'resources_changed': each.resources_changed,
          'created_at': each.created_at, 'updated_at': each.updated_at}
         for place, each in enumerate(lease.reservations)])
+    db_instances.insert_many(connection, [
+        each.instances for each in lease.reservations if each.instances])
     connection.execute(_INSERT_EVENTS, [
         {'id': event.id, 'lease_id': lease.id,
          'event_type': event.type.value, 'time': event.time,
@@ -197,6 +207,8 @@ def update(connection: sa.Connection, before: leases.Lease,
                         missing_resources=each.missing_resources,
                         resources_changed=each.resources_changed,
                         updated_at=each.updated_at))
+        if each.instances and each.instances != old[each.id].instances:
+            db_instances.update(connection, each.instances)
     known = {event.id: event for event in before.events}
     for event in after.events:
         if event != known[event.id]:
@@ -267,6 +279,8 @@ def delete(connection: sa.Connection, lease: leases.Lease) -> bool:
     # NOTE: the lease last, since the others refer to it.
     connection.execute(sa.delete(tables.lease_events).where(
         _e.lease_id == lease.id))
+    if any(each.instances for each in lease.reservations):
+        db_instances.delete_of_lease(connection, lease.id)
     connection.execute(sa.delete(tables.lease_reservations).where(
         _l.lease_id == lease.id))
     return bool(connection.execute(sa.delete(tables.leases).where(

@@ -97,7 +97,8 @@ def downgrade(database: db_connection.Database, revision: str,
             held = {
                 table.name: count for table in (
                     tables.reservations, tables.passages, tables.leases,
-                    tables.hosts, tables.holds)
+                    tables.hosts, tables.holds,
+                    tables.instance_reservations)
                 if table.name in present
                 and (count := connection.execute(
                     sa.select(sa.func.count()).select_from(table)).scalar())}

@@ -226,6 +226,29 @@ lease_events = sa.Table(
     sa.UniqueConstraint('lease_id', 'event_type'),
     **_MYSQL)
 
+#: What reservations of instances ask for, besides being reservations.
+instance_reservations = sa.Table(
+    'instance_reservations', metadata,
+    sa.Column('id', sa.String(36), primary_key=True),
+    sa.Column('reservation_id', sa.String(36),
+              sa.ForeignKey('lease_reservations.id', ondelete='CASCADE'),
+              nullable=False, unique=True),
+    sa.Column('vcpus', sa.Integer, nullable=False),
+    sa.Column('memory_mb', sa.Integer, nullable=False),
+    sa.Column('disk_gb', sa.Integer, nullable=False),
+    sa.Column('amount', sa.Integer, nullable=False),
+    # NOTE: NULL where the instances may be together or not.
+    sa.Column('affinity', sa.Boolean),
+    # NOTE: of the private flavor of the reservation.
+    sa.Column('flavor_id', sa.String(36)),
+    sa.Column('aggregate_id', sa.Integer),
+    sa.Column('server_group_id', sa.String(36)),
+    # NOTE: which flavor was named, and what it asked for then: it may be
+    # changed or deleted while the lease lasts.
+    sa.Column('source_flavor_id', sa.String(255)),
+    sa.Column('request', sa.Text),
+    **_MYSQL)
+
 #: Guarded requests that are on their way to Ironic right now.
 passages = sa.Table(
     'passages', metadata,

@@ -115,13 +115,22 @@ def _told(lease: leases.Lease) -> dict[str, Any]:
         'project_id': lease.project_id, 'user_id': lease.user_id,
         'reservations': [{
             'id': each.id, 'resource_type': each.resource_type,
-            'min': each.least, 'max': each.most,
-            'hypervisor_properties': each.hypervisor_properties,
             'resource_properties': each.resource_properties,
+            **_asked(each),
             'allocations': [{'id': booking.node_uuid,
                              'hypervisor_hostname': booking.node_uuid}
                             for booking in each.bookings]}
             for each in lease.reservations]}
+
+
+def _asked(each: leases.LeaseReservation) -> dict[str, Any]:
+    wanted = each.instances
+    if wanted is None:
+        return {'min': each.least, 'max': each.most,
+                'hypervisor_properties': each.hypervisor_properties}
+    return {'amount': wanted.amount, 'vcpus': wanted.vcpus,
+            'memory_mb': wanted.memory_mb, 'disk_gb': wanted.disk_gb,
+            'affinity': wanted.affinity}
 
 
 def _date(moment: datetime.datetime) -> str:

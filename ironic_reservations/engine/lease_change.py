@@ -32,6 +32,7 @@ from ironic_reservations.engine import lease_find
 from ironic_reservations.engine import lease_replan
 from ironic_reservations.engine import lease_terms
 from ironic_reservations.engine import retry
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
 
@@ -82,9 +83,9 @@ def _same_promise(before: leases.Lease, after: leases.Lease,
                   changes: leases.LeaseChange) -> bool:
     return not changes.heal and all(
         (one.least, one.most, one.hypervisor_properties,
-         one.resource_properties)
+         one.resource_properties, one.instances)
         == (other.least, other.most, other.hypervisor_properties,
-            other.resource_properties)
+            other.resource_properties, other.instances)
         for one, other in zip(before.reservations, after.reservations,
                               strict=True)) and (
         (before.start, before.end) == (after.start, after.end)) and not any(
@@ -138,6 +139,7 @@ def _start(lease: leases.Lease, changes: leases.LeaseChange,
 def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
             now: datetime.datetime) -> tuple[leases.LeaseReservation, ...]:
     asked = {wish.id: wish for wish in changes.wishes}
+    started = lease_replan.started(lease, now)
     unknown = asked.keys() - {each.id for each in lease.reservations}
     if unknown:
         raise errors.InvalidValue(
@@ -145,8 +147,43 @@ def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
             f'{", ".join(sorted(unknown))}. Reservations can be changed, '
             'not added.')
     return tuple(each if each.id not in asked
-                 else _wish(each, asked[each.id], now)
+                 else _wish(each, _spoken(each, asked[each.id], started), now)
                  for each in lease.reservations)
+
+
+def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
+            started: bool) -> leases.WishChange:
+    """Give a change in numbers of nodes; what it says has to make sense.
+
+    :raises InvalidValue: it is about hosts, and the reservation about
+        instances, or the other way round.
+    :raises LeaseFrozen: instances that are there stay what they are.
+    """
+    if each.instances is None:
+        if wish.amount is not None or wish.instances is not None:
+            raise errors.InvalidValue(
+                f'The reservation {each.id} is of hosts: change "min" and '
+                '"max". It has no instances, and so no amount, no sizes and '
+                'no affinity.')
+        return wish
+    if (wish.least, wish.most, wish.hypervisor_properties) != (None,) * 3:
+        raise errors.InvalidValue(
+            f'The reservation {each.id} is of instances: change "amount". '
+            'It has no "min", no "max" and no "hypervisor_properties".')
+    change = wish.instances or instance_reservations.InstanceChange()
+    after = each.instances.changed(change, each.most)
+    if started and after != each.instances:
+        raise errors.LeaseFrozen(
+            f'The reservation {each.id} has started: its amount can be '
+            'changed, but neither the sizes of its instances nor their '
+            'affinity. Make another lease for other instances.')
+    if (each.resource_type == instance_reservations.FLAVOR_INSTANCE
+            and after.sizes != each.instances.sizes):
+        raise errors.InvalidValue(
+            f'The reservation {each.id} is of a flavor, which says the '
+            'sizes. Make another lease for other ones.')
+    return dataclasses.replace(wish, least=wish.amount, most=wish.amount,
+                               instances=change)
 
 
 def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
@@ -176,10 +213,13 @@ def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
         resource_properties=(
             each.resource_properties if wish.resource_properties is None
             else wish.resource_properties))
+    if each.instances is not None and wish.instances is not None:
+        changed = dataclasses.replace(changed, instances=(
+            each.instances.changed(wish.instances, changed.most)))
     lease_terms.check_wish(changed.least, changed.most,
-                           changed.resource_type)
+                           changed.resource_type, changed.instances)
     lease_terms.requirement(changed.hypervisor_properties,
-                            changed.resource_properties)
+                            changed.resource_properties, changed.instances)
     return (each if changed == each
             else dataclasses.replace(changed, updated_at=now))
 

@@ -68,13 +68,14 @@ class _Request:
             raise errors.InvalidValue(
                 'The lease has no reservations. Give it at least one.')
         for wish in ask.wishes:
-            lease_terms.check_wish(wish.least, wish.most, wish.resource_type)
+            lease_terms.check_wish(wish.least, wish.most, wish.resource_type,
+                                   wish.instances)
         self._engine = engine
         self._ask = ask
         self._dry_run = dry_run
         self._wanted = [lease_terms.requirement(
-            wish.hypervisor_properties, wish.resource_properties)
-            for wish in ask.wishes]
+            wish.hypervisor_properties, wish.resource_properties,
+            wish.instances) for wish in ask.wishes]
         self._ids = [str(uuid_module.uuid4()) for _ in ask.wishes]
         self._lease_id = str(uuid_module.uuid4())
         self._key, self._digest = _digests(ask)
@@ -132,22 +133,16 @@ class _Request:
         margin = self._engine.conf.leases.cleaning_time * instants.SECOND
         return [bookings.Demand(
             each, instants.instant(begin), instants.instant(self._ask.end),
-            wish.least, wish.most, horizon.eligible(wanted), margin,
-            preferred) for each, wish, wanted in zip(
+            wish.least, wish.most, lease_terms.takers(
+                horizon.eligible(wanted), wish.instances, wish.most),
+            margin, preferred) for each, wish, wanted in zip(
                 self._ids, self._ask.wishes, self._wanted, strict=True)]
 
     def _lease(self, horizon: timelines.Horizon, begin: datetime.datetime,
                told: datetime.datetime, plan: plans.Plan) -> leases.Lease:
         ask, now = self._ask, horizon.now
-        reservations = tuple(leases.LeaseReservation(
-            id=each, status=leases.ReservationStatus.PENDING,
-            least=wish.least, most=wish.most, created_at=now,
-            resource_id=str(uuid_module.uuid4()),
-            resource_type=wish.resource_type,
-            hypervisor_properties=wish.hypervisor_properties,
-            resource_properties=wish.resource_properties,
-            before_end=wish.before_end,
-            bookings=rows(horizon, each, granted, ask.project_id))
+        reservations = tuple(_reservation(each, wish, now, rows(
+            horizon, each, granted, ask.project_id))
             for each, wish, granted in zip(self._ids, ask.wishes,
                                            plan.granted, strict=True))
         times = ((leases.EventType.START, begin),
@@ -176,6 +171,21 @@ class _Request:
                                     lease.user_id, horizon.now)
 
 
+def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
+                 booked: tuple[leases.NodeBooking, ...]
+                 ) -> leases.LeaseReservation:
+    resource_id = str(uuid_module.uuid4())
+    return leases.LeaseReservation(
+        id=ident, status=leases.ReservationStatus.PENDING, least=wish.least,
+        most=wish.most, created_at=now, resource_id=resource_id,
+        resource_type=wish.resource_type,
+        hypervisor_properties=wish.hypervisor_properties,
+        resource_properties=wish.resource_properties,
+        before_end=wish.before_end, bookings=booked,
+        instances=None if wish.instances is None else (
+            wish.instances.reserved(resource_id, ident, wish.most)))
+
+
 def rows(horizon: timelines.Horizon, reservation_id: str,
          granted: Sequence[bookings.Booking], project_id: str | None,
          first: int = 0) -> tuple[leases.NodeBooking, ...]:
@@ -193,7 +203,11 @@ def _digests(ask: leases.LeaseAsk) -> tuple[str | None, str | None]:
     if ask.key is None:
         return None, None
     key = json.dumps([ask.project_id, ask.key])
-    request = json.dumps(dataclasses.asdict(ask), sort_keys=True,
-                         default=str)
+    written = dataclasses.asdict(ask)
+    for wish in written['wishes']:
+        if wish['instances'] is None:
+            # NOTE: so that the digests of older requests still match.
+            del wish['instances']
+    request = json.dumps(written, sort_keys=True, default=str)
     return (hashlib.sha256(key.encode()).hexdigest(),
             hashlib.sha256(request.encode()).hexdigest())

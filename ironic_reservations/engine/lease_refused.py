@@ -21,6 +21,7 @@ import json
 from typing import Any
 
 from ironic_reservations import errors
+from ironic_reservations.engine import lease_terms
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
@@ -34,6 +35,7 @@ from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
 NO_HOST_MATCHES = 'no_host_matches'
+NO_HOST_TAKES_ALL = 'no_host_takes_all'
 #: How far ahead a later start is looked for, where there is no limit.
 _AHEAD = datetime.timedelta(days=366)
 #: How many blockers an answer tells.
@@ -50,7 +52,8 @@ def refusal(horizon: timelines.Horizon, free: timeline.Timeline,
     :param latest: when a lease has to end, where the operator says so.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
-    reason = _reason(horizon, ask.project_id, place, refused)
+    reason = _reason(horizon, ask.project_id, place, ask.wishes[place],
+                     refused)
     made = _offers(horizon, free, ask, demands, latest)
     told = reason['detail']
     if made:
@@ -59,16 +62,17 @@ def refusal(horizon: timelines.Horizon, free: timeline.Timeline,
 
 
 def of_change(horizon: timelines.Horizon, project_id: str | None, place: int,
-              refused: plans.Refusal,
+              wanted: leases.LeaseReservation, refused: plans.Refusal,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Make the answer to a change that cannot be made.
 
     :param project_id: whose lease it is.
     :param place: which of its reservations cannot be served.
+    :param wanted: what that one was to be.
     :param latest: the latest end that it can be given, where a later one was
         asked for.
     """
-    reason = _reason(horizon, project_id, place, refused)
+    reason = _reason(horizon, project_id, place, wanted, refused)
     made = [] if latest is None else [{
         'kind': 'shorter', 'lease': {'end_date': _date(latest)},
         'detail': f'It can be extended until {_shown(latest)}.'}]
@@ -79,6 +83,7 @@ def of_change(horizon: timelines.Horizon, project_id: str | None, place: int,
 
 
 def _reason(horizon: timelines.Horizon, project_id: str | None, place: int,
+            wanted: leases.Wish | leases.LeaseReservation,
             refused: plans.Refusal) -> dict[str, Any]:
     demand = refused.demand
     count = demand.eligible.bit_count()
@@ -89,11 +94,17 @@ def _reason(horizon: timelines.Horizon, project_id: str | None, place: int,
     window = (f'from {_shown(instants.moment(demand.start))} until '
               f'{_shown(instants.moment(demand.end))}')
     code: str = refused.cause.value
-    if usable < demand.least:
+    if lease_terms.apart(wanted.instances, wanted.most):
+        code = NO_HOST_TAKES_ALL
+        detail = (f'Reservation {place} asks for {wanted.most} instances on '
+                  'one host, with affinity true, and each host takes one '
+                  'instance. Leave affinity out.')
+    elif usable < demand.least:
         code = NO_HOST_MATCHES if not usable else code
         detail = (f'Not enough hosts: {count} match what reservation {place} '
                   f'asks for, and {usable} of them can be used; it needs '
                   f'{demand.least}.'
+                  + _sized(wanted)
                   + _unfit(horizon, demand.eligible & ~horizon.usable))
     elif refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
@@ -113,6 +124,14 @@ def _reason(horizon: timelines.Horizon, project_id: str | None, place: int,
             'hosts_short': refused.short, 'proved': refused.cause.proved,
             'at': None if at is None else at.isoformat(),
             'blockers': blockers}
+
+
+def _sized(wanted: leases.Wish | leases.LeaseReservation) -> str:
+    if wanted.instances is None:
+        return ''
+    vcpus, memory_mb, disk_gb = wanted.instances.sizes
+    return (f' Each instance needs a host of its own with {vcpus} vcpus, '
+            f'{memory_mb} MB of memory and {disk_gb} GB of disk.')
 
 
 def _unfit(horizon: timelines.Horizon, numbers: int) -> str:
@@ -156,6 +175,7 @@ def _offers(horizon: timelines.Horizon, free: timeline.Timeline,
         if changed is not None:
             made.append(_told(offer.kind.value, horizon, changed))
     made.extend(_other_class(horizon, free, ask, demands))
+    made.extend(_apart(horizon, free, ask, demands))
     return made
 
 
@@ -190,10 +210,13 @@ def _other_class(horizon: timelines.Horizon, free: timeline.Timeline,
                                wish.resource_properties).names
     if not asked or asked - {'resource_class'}:
         return []
+    needed = lease_terms.requirement('', '', wish.instances)
     by_class: dict[str, list[int]] = {}
-    for number in fleet.members(horizon.usable & ~demand.eligible):
-        name = horizon.standing(number).host.node.resource_class
-        if name is not None:
+    for number in fleet.members(lease_terms.takers(
+            horizon.usable & ~demand.eligible, wish.instances, wish.most)):
+        host = horizon.standing(number).host
+        name = host.node.resource_class
+        if name is not None and needed.matches(requirements.of_host(host)):
             by_class.setdefault(name, []).append(number)
     for name, numbers in sorted(by_class.items(),
                                 key=lambda item: -len(item[1])):
@@ -207,6 +230,30 @@ def _other_class(horizon: timelines.Horizon, free: timeline.Timeline,
     return []
 
 
+def _apart(horizon: timelines.Horizon, free: timeline.Timeline,
+           ask: leases.LeaseAsk, demands: Sequence[bookings.Demand]
+           ) -> list[dict[str, Any]]:
+    """Offer hosts of their own to instances that asked for one together."""
+    split, wishes = list(demands), list(ask.wishes)
+    for place, wish in enumerate(ask.wishes):
+        if wish.instances is None or not lease_terms.apart(wish.instances,
+                                                           wish.most):
+            continue
+        needed = lease_terms.requirement(
+            wish.hypervisor_properties, wish.resource_properties,
+            wish.instances)
+        split[place] = dataclasses.replace(
+            split[place], eligible=horizon.eligible(needed))
+        wishes[place] = dataclasses.replace(
+            wish, instances=dataclasses.replace(wish.instances,
+                                                affinity=None))
+    if tuple(wishes) == ask.wishes or isinstance(
+            planning.plan(free, split), plans.Refusal):
+        return []
+    return [_told('no_affinity', horizon, dataclasses.replace(
+        ask, wishes=tuple(wishes)))]
+
+
 def _told(kind: str, horizon: timelines.Horizon,
           ask: leases.LeaseAsk) -> dict[str, Any]:
     start = ask.start or horizon.now
@@ -218,6 +265,8 @@ def _told(kind: str, horizon: timelines.Horizon,
         'later': f'The nearest later window is {window}.',
         'earlier': f'The nearest earlier window is {window}.',
         'shorter': f'A shorter lease, {window}, would be accepted.',
+        'no_affinity': 'Instances on hosts of their own would be accepted '
+                       f'{window}.',
         'fewer': f'Fewer hosts, {wanted}, would be accepted {window}.',
         'other_class': 'Hosts of another class would be accepted: '
                        f'{ask.wishes[0].resource_properties}.'}[kind]
@@ -230,15 +279,25 @@ def body(ask: leases.LeaseAsk) -> dict[str, Any]:
         'name': ask.name,
         'start_date': 'now' if ask.start is None else _date(ask.start),
         'end_date': _date(ask.end), 'events': [],
-        'reservations': [{
-            'resource_type': wish.resource_type, 'min': wish.least,
-            'max': wish.most,
-            'hypervisor_properties': wish.hypervisor_properties,
-            'resource_properties': wish.resource_properties,
-            'before_end': wish.before_end} for wish in ask.wishes]}
+        'reservations': [_body(wish) for wish in ask.wishes]}
     if ask.before_end is not None:
         posted['before_end_date'] = _date(ask.before_end)
     return posted
+
+
+def _body(wish: leases.Wish) -> dict[str, Any]:
+    posted = {'resource_type': wish.resource_type,
+              'resource_properties': wish.resource_properties}
+    wanted = wish.instances
+    if wanted is None:
+        return {**posted, 'min': wish.least, 'max': wish.most,
+                'hypervisor_properties': wish.hypervisor_properties,
+                'before_end': wish.before_end}
+    if wanted.source_flavor_id is not None:
+        posted['flavor_id'] = wanted.source_flavor_id
+    return {**posted, 'amount': wish.most, 'affinity': wanted.affinity,
+            'vcpus': wanted.vcpus, 'memory_mb': wanted.memory_mb,
+            'disk_gb': wanted.disk_gb}
 
 
 def _date(moment: datetime.datetime) -> str:

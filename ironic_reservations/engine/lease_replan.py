@@ -75,7 +75,8 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     :raises Conflict: it has been moved since it was read.
     """
     wanted = {each.id: lease_terms.requirement(each.hypervisor_properties,
-                                               each.resource_properties)
+                                               each.resource_properties,
+                                               each.instances)
               for each in after.reservations}
     horizon = engine.timelines.look(engine.database, now, wanted.values())
     task = _Task(engine, horizon, before, after, changes, wanted)
@@ -152,11 +153,16 @@ class _Task:
         begin = max(after.start, horizon.now)
         return [bookings.Demand(
             each.id, instants.instant(begin), instants.instant(after.end),
-            count, each.most, horizon.eligible(self._wanted[each.id])
+            count, each.most, self._eligible(each)
             & ~horizon.fleet.mask(self._returned(each)),
             self._margin, horizon.fleet.mask(
                 booking.node_uuid for booking in each.bookings))
             for each, count in zip(after.reservations, least, strict=True)]
+
+    def _eligible(self, each: leases.LeaseReservation) -> int:
+        return lease_terms.takers(
+            self._horizon.eligible(self._wanted[each.id]), each.instances,
+            each.most)
 
     def started(self) -> Replanned:
         """Plan a lease that has started: what it has, it keeps."""
@@ -327,8 +333,7 @@ class _Task:
         return bookings.Demand(
             f'{each.id}:more', instants.instant(horizon.now),
             instants.instant(self._after.end), least, most,
-            horizon.eligible(self._wanted[each.id]), self._margin,
-            horizon.ready)
+            self._eligible(each), self._margin, horizon.ready)
 
     def _next_place(self, demand_id: str) -> int:
         key = demand_id.partition(':')[0]
@@ -350,7 +355,8 @@ class _Task:
         key = refused.demand.id.partition(':')[0]
         place = [each.id for each in self._after.reservations].index(key)
         return lease_refused.of_change(
-            self._horizon, self._before.project_id, place, refused,
+            self._horizon, self._before.project_id, place,
+            self._after.reservations[place], refused,
             self._latest_end(free, demands))
 
     def _latest_end(self, free: timeline.Timeline,

@@ -24,6 +24,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
 
@@ -34,14 +35,22 @@ _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
             leases.LeaseStatus.DELETING)
 
 
-def requirement(hypervisor_properties: str, resource_properties: str
-                ) -> requirements.Requirement:
+#: What is asked of each instance, where instances are asked for.
+Instances = (instance_reservations.InstanceWish
+             | instance_reservations.InstanceReservation | None)
+
+
+def requirement(hypervisor_properties: str, resource_properties: str,
+                instances: Instances = None) -> requirements.Requirement:
     """Read what hosts have to be like.
 
+    :param instances: each of which has to have room on an empty host.
     :raises InvalidValue: it cannot be read.
     """
     try:
-        return requirements.parse(hypervisor_properties, resource_properties)
+        return requirements.parse(
+            hypervisor_properties, resource_properties,
+            None if instances is None else instances.sizes)
     except ValueError as exc:
         raise errors.InvalidValue(str(exc)) from exc
 
@@ -133,19 +142,61 @@ def check_count(conf: cfg.ConfigOpts, connection: sa.Connection,
             'allows. End one of them first.')
 
 
-def check_wish(least: int, most: int, kind: str) -> None:
-    """Check how many hosts a reservation asks for, and of which kind.
+def check_wish(least: int, most: int, kind: str,
+               instances: Instances = None) -> None:
+    """Check what a reservation asks for: how many, and of which kind.
 
     :raises InvalidValue: that cannot be.
     """
-    if kind != leases.PHYSICAL_HOST:
+    if kind not in (leases.PHYSICAL_HOST, *instance_reservations.KINDS):
         raise errors.InvalidValue(
             f'The resource_type {kind!r} is not served here; it has to be '
-            f'"{leases.PHYSICAL_HOST}".')
+            f'"{leases.PHYSICAL_HOST}", or one of '
+            f'{", ".join(instance_reservations.KINDS)}.')
+    if (instances is None) is not (kind == leases.PHYSICAL_HOST):
+        raise errors.InvalidValue(
+            f'A reservation of {kind} '
+            + ('needs the sizes of an instance.' if instances is None
+               else 'is of hosts, and has no instances.'))
+    if instances is not None:
+        _check_instances(least, most, instances)
     if not 1 <= least <= most:
         raise errors.InvalidValue(
             f'A reservation asks for min {least} and max {most} hosts. Give '
             'numbers with 1 <= min <= max.')
+
+
+def _check_instances(least: int, most: int, instances: (
+        instance_reservations.InstanceWish
+        | instance_reservations.InstanceReservation)) -> None:
+    if not 1 <= least == most:
+        raise errors.InvalidValue(
+            f'A reservation asks for {least} to {most} instances. Give one '
+            'amount, of at least 1.')
+    if min(instances.sizes) < 0 or not any(instances.sizes):
+        raise errors.InvalidValue(
+            'An instance has to have vcpus, memory_mb or disk_gb above zero, '
+            f'and none below; asked for were {instances.sizes}.')
+
+
+def takers(eligible: int, instances: Instances, amount: int) -> int:
+    """Give the set of hosts that can serve a reservation.
+
+    :param eligible: the set of hosts that meet its requirement.
+    :param amount: of instances in all.
+    """
+    if apart(instances, amount):
+        return 0
+    return eligible
+
+
+def apart(instances: Instances, amount: int) -> bool:
+    """Tell whether instances are to be together that never can be.
+
+    NOTE: a node of Ironic has a slot for one instance.
+    """
+    return instances is not None and instances.affinity is True and (
+        amount > 1)
 
 
 def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:

@@ -269,10 +269,9 @@ def _standings(connection: sa.Connection, now: datetime.datetime,
     nodes = db_nodes.read_nodes(connection, uuids)
     promised: dict[str, list[tuple[leases.NodeBooking,
                                    requirements.Requirement]]] = {}
-    for booking, hypervisor, resource in db_bookings.read_with_wants(
-            connection, uuids):
+    for booking, wants in db_bookings.read_with_wants(connection, uuids):
         promised.setdefault(booking.node_uuid, []).append(
-            (booking, requirements.parse(hypervisor, resource)))
+            (booking, requirements.parse(*wants)))
     held = db_reservations.read_of_nodes(connection, uuids)
     busy = db_passages.read_busy(connection, now, uuids)
     return {uuid: standing.Standing(

@@ -26,6 +26,7 @@ import datetime
 import enum
 
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import instance_reservations
 
 PHYSICAL_HOST = 'physical:host'
 
@@ -143,10 +144,12 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class LeaseReservation:
-    """So many hosts, over the window of the lease.
+    """So many hosts or instances, over the window of the lease.
 
     :ivar least: how many it takes at least (``min`` on the wire).
     :ivar most: and at most (``max``).
+    :ivar instances: what is asked of each, where it is of instances; then
+        both numbers are their amount.
     :ivar missing_resources: whether it has fewer than it was promised.
     :ivar resources_changed: whether a broken node was replaced.
     """
@@ -165,6 +168,7 @@ class LeaseReservation:
     missing_resources: bool = False
     resources_changed: bool = False
     bookings: tuple[NodeBooking, ...] = ()
+    instances: instance_reservations.InstanceReservation | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +221,11 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class Wish:
-    """What one reservation of a new lease asks for."""
+    """What one reservation of a new lease asks for.
+
+    :ivar instances: what each has to be like, where it is of instances;
+        then ``least`` and ``most`` are their amount.
+    """
 
     least: int
     most: int
@@ -225,6 +233,7 @@ class Wish:
     resource_properties: str = ''
     before_end: str = 'default'
     resource_type: str = PHYSICAL_HOST
+    instances: instance_reservations.InstanceWish | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -252,6 +261,7 @@ class LeaseAsk:
 class WishChange:
     """What changes for one reservation of a lease; ``None``, nothing.
 
+    :ivar amount: how many instances, where it is of instances.
     :ivar give_back: the nodes that it can do without, by their uuids.
     """
 
@@ -261,6 +271,8 @@ class WishChange:
     hypervisor_properties: str | None = None
     resource_properties: str | None = None
     give_back: tuple[str, ...] = ()
+    amount: int | None = None
+    instances: instance_reservations.InstanceChange | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,6 +32,7 @@ import re
 from typing import Any
 from typing import NoReturn
 
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
 MAX_LENGTH = 10_000
@@ -52,6 +53,9 @@ _OF_PROPERTIES = {
     'local_gb': ('local_gb', 'disk'),
     'cpu_arch': ('arch', 'cpu_arch'),
 }
+
+#: What of a host has to be enough for an instance, in their order.
+_SIZES = ('vcpus', 'memory_mb', 'local_gb')
 
 _REFERENCE = '$'
 _LIKE_THIS = 'Write it like ["==", "$vcpus", "4"]'
@@ -185,7 +189,25 @@ class _Or:
             yield from part.terms()
 
 
-_Condition = _Among | _Ordered | _Not | _And | _Or
+@dataclasses.dataclass(frozen=True)
+class _Size:
+    """Whether a host has so much, which Ironic says as a whole number."""
+
+    name: str
+    least: int
+
+    def matches(self, known: Known) -> bool:
+        value = known.get(self.name, '')
+        # NOTE: Python refuses to read integers of thousands of digits.
+        return (isinstance(value, str) and len(value) <= _MAX_DIGITS
+                and value.isascii() and value.isdigit()
+                and int(value) >= self.least)
+
+    def terms(self) -> Iterator[_Among | _Ordered]:
+        yield from ()
+
+
+_Condition = _Among | _Ordered | _Not | _And | _Or | _Size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,18 +239,22 @@ class Requirement:
 # NOTE: few, since each may be as large as a request is allowed to be; all
 # the leases that ask for the same share one.
 @functools.lru_cache(maxsize=128)
-def parse(hypervisor_properties: str,
-          resource_properties: str) -> Requirement:
+def parse(hypervisor_properties: str, resource_properties: str,
+          sizes: instance_reservations.Sizes | None = None) -> Requirement:
     """Read what a lease asks of its hosts; a host must do for both texts.
 
     Texts that differ only in the white space of their JSON give equal values.
 
+    :param sizes: of the instance that a host has to have room for, when it
+        is empty.
     :raises ValueError: a text is not of the grammar, or too large.
     """
     parts = [condition for source, text in (
         ('hypervisor_properties', hypervisor_properties),
         ('resource_properties', resource_properties))
         if (condition := _text(source, text)) is not None]
+    parts.extend(_Size(name, least) for name, least in zip(
+        _SIZES, sizes or (), strict=sizes is not None) if least)
     condition = _joined(_And, parts)
     terms = list(condition.terms())
     if len(terms) > MAX_TERMS:

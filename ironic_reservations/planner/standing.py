@@ -145,6 +145,15 @@ def draw(standing: Standing, number: int, now: datetime.datetime,
     return _clipped(drawn)
 
 
+def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
+           margin: int, eligible: int) -> bookings.Booking:
+    """Give what one row promises, whatever else stands on the host.
+
+    :param margin: for cleaning, in microseconds.
+    """
+    return _booking(row, number, now, margin, eligible, True)
+
+
 def turn(standing: Standing, now: datetime.datetime) -> int | None:
     """Give when the bookings have to be drawn anew, if nothing changes."""
     instant = instants.instant(now)

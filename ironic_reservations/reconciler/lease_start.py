@@ -136,7 +136,7 @@ def _look(engine: Engine, lease: leases.Lease,
         others = db_bookings.read_with_wants(connection, uuids)
         held = db_reservations.read_of_nodes(connection, uuids)
         busy = db_passages.read_busy(connection, now, uuids)
-    if not set(concerned) <= {booking for booking, _, _ in others}:
+    if not set(concerned) <= {booking for booking, _ in others}:
         raise db_connection.Conflict('a booking has changed meanwhile')
     taken = dict.fromkeys(busy, 'is being taken at this moment')
     taken.update({uuid: 'is reserved for an instance'
@@ -144,7 +144,7 @@ def _look(engine: Engine, lease: leases.Lease,
                   if reservation.live(now)})
     taken.update({booking.node_uuid:
                   'is still being taken back from the lease before'
-                  for booking, _, _ in others
+                  for booking, _ in others
                   if booking.begun
                   and booking.id not in own})
     return _Ground(nodes, taken)

@@ -79,6 +79,20 @@ class FourNodes(fixture.GabbiFixture):
         _world = None
 
 
+class LargeNodes(FourNodes):
+    """The same, of a size: the silver ones are twice as large."""
+
+    def start_fixture(self) -> None:
+        """Say how large they are."""
+        super().start_fixture()
+        assert _world is not None
+        for name, what in NODES.items():
+            times = 2 if what['resource_class'] == 'silver' else 1
+            _world.ironic.change(os.environ[name], properties=(
+                ('cpus', str(8 * times)), ('local_gb', str(100 * times)),
+                ('memory_mb', str(16384 * times))))
+
+
 class SmallLimits(FourNodes):
     """The same, where a page has two rows and a request three nodes."""
 

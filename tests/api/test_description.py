@@ -92,8 +92,13 @@ class TestDescription(testtools.TestCase):
                                ('LeaseUpdate', lease_types.LeaseUpdate)):
             self.assertEqual(keys(datatype),
                              set(self.schemas[name]['properties']))
+        kinds = self.schemas['NewLease']['properties']['reservations'][
+            'items']['oneOf']
+        for described, datatype in zip(kinds, (
+                lease_types.NewReservation, lease_types.NewInstances,
+                lease_types.NewFlavored), strict=True):
+            self.assertEqual(keys(datatype), set(described['properties']))
         for name, inside, datatype in (
-                ('NewLease', 'reservations', lease_types.NewReservation),
                 ('NewLease', 'events', lease_types.NewEvent),
                 ('LeaseUpdate', 'reservations',
                  lease_types.ReservationUpdate)):
@@ -153,7 +158,9 @@ class TestDescription(testtools.TestCase):
         """And those of hosts, with the nodes that they name."""
         self.world.ironic.add(name='node-1', resource_class='silver')
         for _ in range(2):
-            self.world.ironic.add(resource_class='gold')
+            self.world.ironic.add(resource_class='gold', properties=(
+                ('cpus', '64'), ('local_gb', '2000'),
+                ('memory_mb', '262144')))
         for path in ('/v1/os-hosts', '/v1/leases'):
             content = self.described['paths'][path]['post']['requestBody'][
                 'content']['application/json']

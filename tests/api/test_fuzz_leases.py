@@ -26,7 +26,10 @@ from tests.api import world
 _NAMES = [f'node-{number}' for number in range(4)]
 _LEASE = {'name': 'ours', 'start_date': '2050-01-01 10:00',
           'end_date': '2050-01-02 10:00', 'reservations': [
-              {'resource_type': 'physical:host', 'min': 1, 'max': 2}]}
+              {'resource_type': 'physical:host', 'min': 1, 'max': 2},
+              {'resource_type': 'virtual:instance', 'vcpus': 4,
+               'memory_mb': 1024, 'disk_gb': 0, 'amount': 1}]}
+_OF_INSTANCES = {'amount', 'vcpus', 'memory_mb', 'disk_gb', 'affinity'}
 
 
 class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
@@ -50,7 +53,9 @@ class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
     def test_answers_are_as_described(self) -> None:
         """No 500, no answer that the description does not have."""
         for name in _NAMES:
-            self.world.ironic.add(name=name, resource_class='gold')
+            self.world.ironic.add(
+                name=name, resource_class='gold',
+                properties=(('cpus', '8'), ('memory_mb', '2048')))
         for name in _NAMES[:-1]:
             self.assertEqual(201, world.request(
                 self.world, 'POST', '/v1/os-hosts',
@@ -78,7 +83,8 @@ class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
                 lease = made.json['lease']
                 case.path_parameters['id'] = lease['id']
                 for each in self._reservations(case.body):
-                    each['id'] = lease['reservations'][0]['id']
+                    of_instances = not _OF_INSTANCES.isdisjoint(each)
+                    each['id'] = lease['reservations'][of_instances]['id']
         else:
             case.path_parameters['id'] = node
 

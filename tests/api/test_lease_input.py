@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import testtools
@@ -39,6 +40,22 @@ def _with(**what: Any) -> dict[str, Any]:
     return {**_GOOD, 'reservations': [
         {key: value for key, value in {**_ONE, **what}.items()
          if value is not None}]}
+
+
+def _sized(**what: Any) -> dict[str, Any]:
+    """Give a good request for instances with something else in it."""
+    good = {'resource_type': 'virtual:instance', 'vcpus': 2,
+            'memory_mb': 1024, 'disk_gb': 10, 'amount': 2,
+            'affinity': 'False', 'resource_properties': ''}
+    return {**_GOOD, 'reservations': [
+        {key: value for key, value in {**good, **what}.items()
+         if value is not None}]}
+
+
+def _flavored(**what: Any) -> dict[str, Any]:
+    """Give a good request for instances of a flavor, likewise."""
+    return _sized(**{'resource_type': 'flavor:instance', 'flavor_id': 3,
+                     'affinity': 'None', **what})
 
 
 #: Name: what is posted, the code, and what the sentence has.
@@ -88,14 +105,39 @@ _POSTED: dict[str, tuple[Any, str, str]] = {
                      "'virtual:whatever' is not served"),
     'kind_that_is_a_list': (_with(resource_type=['physical:host']),
                             _REFUSED, 'is not served'),
-    'instances': ({**_GOOD, 'reservations': [
-        {'resource_type': 'virtual:instance', 'vcpus': 2, 'memory_mb': 1024,
-         'disk_gb': 10, 'amount': 2, 'affinity': 'False',
-         'resource_properties': ''}]}, _REFUSED,
-        "'virtual:instance' is not served"),
-    'flavors': ({**_GOOD, 'reservations': [
-        {'resource_type': 'flavor:instance', 'flavor_id': 3, 'amount': 2,
-         'affinity': 'None'}]}, _REFUSED, "'flavor:instance' is not served"),
+    'instances_without_a_size': (_sized(vcpus=None), _REFUSED,
+                                 'reservations[0]: Missing parameter vcpus'),
+    'instances_without_an_amount': (_sized(amount=None), _REFUSED,
+                                    'Missing parameter amount'),
+    'no_instances': (_sized(amount=0), _REFUSED, 'amount'),
+    'amount_in_quotes': (_sized(amount='2'), _REFUSED, 'amount'),
+    'size_that_is_empty': (_sized(disk_gb=''), _REFUSED,
+                           "disk_gb: a whole number from 0"),
+    'size_below_zero': (_sized(memory_mb=-1), _REFUSED, 'memory_mb'),
+    'size_with_a_fraction': (_sized(memory_mb=1.5), _REFUSED, 'memory_mb'),
+    'size_that_is_true': (_sized(memory_mb=True), _REFUSED, 'memory_mb'),
+    'size_that_is_huge': (_sized(vcpus=2 ** 31), _REFUSED, 'vcpus'),
+    'instances_of_nothing': (_sized(vcpus=0, memory_mb=0, disk_gb=0),
+                             _REFUSED, 'an instance needs something'),
+    'affinity_that_is_none': (_sized(affinity='maybe'), _REFUSED,
+                              'true, false or "None" is expected'),
+    'affinity_that_is_a_number': (_sized(affinity=1), _REFUSED, 'affinity'),
+    'instances_like_hosts': (_sized(min=1), _UNKNOWN, "'min'"),
+    'instances_of_a_flavor': (_sized(flavor_id=3), _UNKNOWN, "'flavor_id'"),
+    'hosts_like_instances': (_with(amount=1), _UNKNOWN, "'amount'"),
+    'properties_of_instances': (_sized(resource_properties='gpu == 1'),
+                                _REFUSED, 'not JSON'),
+    'flavor_that_cannot_be_read': (_flavored(
+        vcpus=None, memory_mb=None, disk_gb=None), _REFUSED,
+        "the flavor '3' asks for cannot be looked up"),
+    'no_flavor': (_flavored(flavor_id=None), _REFUSED,
+                  'Missing parameter flavor_id'),
+    'flavor_that_is_a_list': (_flavored(flavor_id=[]), _REFUSED,
+                              'the id of a flavor'),
+    'flavor_that_is_huge': (_flavored(flavor_id=10 ** 30), _REFUSED,
+                            'the id of a flavor'),
+    'flavor_with_affinity': (_flavored(affinity='True'), _REFUSED,
+                             'Leave affinity out'),
     'no_min': (_with(min=None), _REFUSED, 'Missing parameter min'),
     'no_max': (_with(max=None), _REFUSED, 'Missing parameter max'),
     'min_in_quotes': (_with(min='1'), _REFUSED,
@@ -150,6 +192,12 @@ _CHANGED: dict[str, tuple[Any, str, str]] = {
     'reservation_of_another': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555', 'min': 1}]},
         _REFUSED, '11111111-2222-3333-4444-555555555555'),
+    'amount_of_hosts': ({'reservations': [
+        {'id': '$reservation', 'amount': 1}]}, _REFUSED, 'is of hosts'),
+    'sizes_of_hosts': ({'reservations': [
+        {'id': '$reservation', 'vcpus': 1}]}, _REFUSED, 'is of hosts'),
+    'affinity_of_hosts': ({'reservations': [
+        {'id': '$reservation', 'affinity': None}]}, _REFUSED, 'is of hosts'),
     'give_back_no_list': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555', 'give_back': '1'}]},
         _REFUSED, 'give_back'),
@@ -200,8 +248,14 @@ class TestRefused(InputCase):
         path = f'/v1/leases/{made["lease"]["id"]}'
         for name, case in _CHANGED.items():
             with self.subTest(name):
-                self._refuse('PUT', path, *case)
+                self._refuse('PUT', path, self._named(
+                    case[0], made['lease']['reservations'][0]['id']),
+                    *case[1:])
         self.assertEqual(made, self.send('GET', path).json)
+
+    def _named(self, document: Any, ident: str) -> Any:
+        return json.loads(json.dumps(document).replace('$reservation',
+                                                       ident))
 
     def _refuse(self, method: str, path: str, document: Any, code: str,
                 sentence: str) -> None:

@@ -104,6 +104,12 @@ class LeaseSamplesTest(testtools.TestCase):
         self.assert_is('lease-update-response', self.send(
             'PUT', f'/v1/leases/{made["lease"]["id"]}',
             'lease-update-request', **_MEMBER))
+        instances = self.assert_is('lease-instances-response', self.send(
+            'POST', '/v1/leases', 'lease-instances-create-request',
+            **_MEMBER), 201)
+        self.assertEqual(204, self.send(
+            'DELETE', f'/v1/leases/{instances["lease"]["id"]}',
+            **_MEMBER).status)
         self.assert_is('allocations-response', self.send(
             'GET', '/v1/os-hosts/allocations', **_OPERATOR))
         self.assert_is('allocation-response', self.send(

@@ -122,14 +122,10 @@ class LeasePlan:
 def _reservation(reservation: Mapping[str, Any],
                  options: console.ConsoleOptions
                  ) -> Iterator[console.RenderableType]:
-    least, most = reservation['min'], reservation['max']
     yield text.Text.assemble(
         'Reservation ', (reservation['id'], 'bold'), '  ',
         _styled(reservation['status']))
-    wanted = f'{least}' if least == most else f'{least} to {most}'
-    asked = ' '.join(filter(None, (reservation['hypervisor_properties'],
-                                   reservation['resource_properties'])))
-    yield text.Text(f'{wanted} host(s)' + (f' with {asked}' if asked else ''))
+    yield text.Text(_wanted(reservation))
     for key, told in (
             ('missing_resources', 'It has fewer than it was promised.'),
             ('resources_changed', 'A node that broke was replaced.')):
@@ -140,6 +136,21 @@ def _reservation(reservation: Mapping[str, Any],
         nodes.add_row(node['name'] or '-', node['uuid'],
                       _styled(node['state']), node['provision_state'] or '-')
     yield nodes
+
+
+def _wanted(reservation: Mapping[str, Any]) -> str:
+    if 'amount' in reservation:
+        wanted = (f'{reservation["amount"]} instance(s) of '
+                  f'{reservation["vcpus"]} vcpus, '
+                  f'{reservation["memory_mb"]} MB of memory, '
+                  f'{reservation["disk_gb"]} GB of disk')
+        asked = reservation['resource_properties']
+        return f'{wanted}, on hosts with {asked}' if asked else wanted
+    least, most = reservation['min'], reservation['max']
+    wanted = f'{least}' if least == most else f'{least} to {most}'
+    asked = ' '.join(filter(None, (reservation['hypervisor_properties'],
+                                   reservation['resource_properties'])))
+    return f'{wanted} host(s)' + (f' with {asked}' if asked else '')
 
 
 def _table(options: console.ConsoleOptions, *columns: str) -> table.Table:

@@ -34,7 +34,8 @@ from ironic_reservations.client.osc import naming
 from ironic_reservations.client.osc import selection
 
 _FIELDS = ('id', 'name', 'start_date', 'end_date', 'status', 'degraded')
-_OFFERS = ('later', 'earlier', 'shorter', 'fewer', 'other_class')
+_OFFERS = ('later', 'earlier', 'shorter', 'fewer', 'other_class',
+           'no_affinity')
 _TIMES = ('"2030-01-31 12:00" (UTC), ISO 8601 with a zone, or +4h, which is '
           'four hours from now')
 _COUNT = re.compile('([1-9][0-9]{0,6})(-([1-9][0-9]{0,6}))?')

@@ -34,6 +34,7 @@ from ironic_reservations.engine import reserve
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import pick
+from tests import leasing
 from tests import world
 
 #: Answers that a client may get when others are about.
@@ -88,12 +89,14 @@ class Client:
         ahead = self._random.choice((0, 1, 2, 3, 5))
         begin = None if not ahead else now + ahead * _HOUR
         least = self._random.choice((1, 1, 2, 3))
+        wish = (leases.Wish(least, least + self._random.choice((0, 1)))
+                if self._random.random() < 0.6
+                else leasing.instances(min(least, 2), 4, 1024, 10))
         self._leases.append(lease_create.create(
             self._engine, leases.LeaseAsk(
                 'lease', (begin or now)
                 + self._random.choice((1, 2, 4)) * _HOUR,
-                (leases.Wish(least, least + self._random.choice((0, 1))),),
-                begin)))
+                (wish,), begin)))
 
     def _of_ours(self) -> leases.Lease:
         if not self._leases:

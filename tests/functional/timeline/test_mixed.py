@@ -55,7 +55,8 @@ class _Mixed:
             reservations__max_ttl=86400))
         self.world.clock.now = clock.utc_now()
         self.leasing = leasing.Leasing(self.world)
-        self.nodes = self.leasing.hosts(NODES, resource_class='gold')
+        self.nodes = self.leasing.hosts(NODES, resource_class='gold',
+                                        properties=leasing.sizes(4))
         self.folder = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path)
 
@@ -94,7 +95,9 @@ class _Mixed:
         return str(self.folder / f'{number}.journal')
 
     def test_processes_never_promise_a_node_twice(self):
-        """Blazar: two creates at once double-book.
+        """Nor two instances one node.
+
+        Blazar: two creates at once double-book.
 
         esi-leap: so do two API hosts.
         """

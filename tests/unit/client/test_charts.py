@@ -177,6 +177,22 @@ class LeasePlanTest(testtools.TestCase):
             self.assertIn(words, told)
         self.assertLess(told.index('start '), told.index('end is near'))
 
+    def test_instances(self):
+        """How many, and how large."""
+        host = LEASE['reservations'][0]
+        sized = {key: value for key, value in host.items() if key not in (
+            'min', 'max', 'hypervisor_properties')}
+        sized.update(resource_type='virtual:instance', amount=2, vcpus=4,
+                     memory_mb=1024, disk_gb=10, affinity=None,
+                     resource_properties='')
+        plan = {**LEASE, 'reservations': [sized, host, {
+            **sized, 'resource_properties': '["==", "$gpu", "h100"]'}]}
+        told = '\n'.join(drawn(lease.LeasePlan(plan, NOON), width=120))
+        for words in ('2 instance(s) of 4 vcpus, 1024 MB of memory, 10 GB of '
+                      'disk\n', '1 to 2 host(s) with',
+                      '10 GB of disk, on hosts with ["==", "$gpu", "h100"]'):
+            self.assertIn(words, told)
+
     def test_running(self):
         """What is over is told from what is left."""
         plan = {**LEASE, 'status': 'ACTIVE'}

@@ -117,6 +117,20 @@ class TestMigrations(MigrationTestCase):
         migrate.upgrade(self.database)
         self.test_upgrade_gives_exactly_the_tables_of_the_code()
 
+    def test_leases_live_through_instances_coming_and_going(self):
+        """What 0005 adds takes nothing away that was there before."""
+        migrate.upgrade(self.database, '0004')
+        self.assertNotIn('instance_reservations', self.tables())
+        held = self.a_promise()
+        for _ in range(2):
+            migrate.upgrade(self.database, '0005')
+            self.assertIn('instance_reservations', self.tables())
+            migrate.downgrade(self.database, '0004', accept_loss=True)
+            self.assertNotIn('instance_reservations', self.tables())
+        migrate.upgrade(self.database)
+        again = self.useFixture(world.World(self.url))
+        self.assertEqual([held.uuid], list(again.reservations()))
+
     def test_unknown_revision_changes_nothing(self):
         migrate.upgrade(self.database)
         for step in (migrate.upgrade, migrate.downgrade):

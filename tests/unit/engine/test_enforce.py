@@ -139,6 +139,20 @@ class TestEnforcement(world.TestCase):
             self.leasing.nodes(made),
             {each['id'] for each in lease['reservations'][0]['allocations']})
 
+    def test_lease_of_instances_is_asked_about_with_their_sizes(self):
+        """And with the nodes that they would have."""
+        self.leasing.hosts(2, properties=leasing.sizes(8))
+        made = self.leasing.create(1, 3, leasing.instances(2, 4, 512, 5,
+                                                           False))
+        (_, asked, _), = self.service.asked
+        (told,) = asked['lease']['reservations']
+        self.assertEqual(self.leasing.nodes(made), {
+            each['id'] for each in told.pop('allocations')})
+        self.assertEqual({
+            'id': made.reservations[0].id, 'affinity': False, 'amount': 2,
+            'resource_type': 'virtual:instance', 'vcpus': 4,
+            'memory_mb': 512, 'disk_gb': 5, 'resource_properties': ''}, told)
+
     def test_refusal_is_told_in_the_words_of_the_service(self):
         """And nothing is promised."""
         self.service.answer = (403, b'{"message": "too much this week"}')

@@ -15,7 +15,10 @@
 import datetime
 import threading
 
+import sqlalchemy as sa
+
 from ironic_reservations import errors
+from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import lease_create
 from ironic_reservations.engine import lease_find
@@ -514,6 +517,15 @@ class TestKeys(_Leases):
 
     def _all(self):
         return lease_find.page(self.engine)
+
+    def test_key_of_a_release_without_instances_still_holds(self):
+        """A retry that comes after an upgrade is the same request."""
+        self.leasing.create(1, 2, key='k', name='a')
+        with self.engine.database.read() as connection:
+            written = connection.execute(sa.select(
+                tables.leases.c.request_digest)).scalar_one()
+        self.assertEqual('3e7ca216e6179b537ab38ce6656175ee'
+                         'f84bf2187ef213aec9b75d194c452847', written)
 
     def test_same_request_with_the_same_key_is_served_once(self):
         """A retry gets the lease that was made, whatever it has become."""

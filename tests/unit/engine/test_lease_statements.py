@@ -158,6 +158,27 @@ class TestLeaseStatements(world.TestCase):
         self.assertEqual(seen[1], seen[1000])
         self.assertLessEqual(seen[1], MOST)
 
+    def test_instances_cost_one_statement_more(self):
+        """To write, to read and to take back what they ask for."""
+        there = self.new_leasing()
+        there.hosts(100, properties=leasing.sizes(4))
+        there.create(4, 5)
+        seen = []
+        for wish in (leasing.wish(), leasing.instances(1, 4),
+                     leasing.instances(50, 4, affinity=False)):
+            made = []
+            seen.append((
+                self.statements(lambda wish=wish, made=made: made.append(
+                    there.create(1, 2, wish))),
+                self.statements(there.reload, *made),
+                self.statements(lease_find.page, there.engine),
+                self.statements(there.end, *made)))
+        hosts, one, many = seen
+        self.assertEqual(one, many)
+        # NOTE: the end reads them as well.
+        self.assertEqual((1, 1, 1, 2), tuple(
+            more - less for more, less in zip(one, hosts, strict=True)))
+
     def test_availability_costs_the_same_whatever_there_is(self):
         seen = {}
         for nodes, bookings in ((1, 1), (100, 10000)):

@@ -96,6 +96,23 @@ class TestComparison(testtools.TestCase):
         self.assertFalse(asked.matches({'vcpus': '3', 'gpu': 'h100'}))
         self.assertFalse(asked.matches({'vcpus': '4', 'gpu': 'a100'}))
 
+    def test_host_must_have_the_sizes_of_an_instance(self):
+        asked = requirements.parse('["==", "$gpu", "h100"]', '', (4, 0, 10))
+        self.assertEqual({'gpu'}, asked.names)
+        for vcpus, local_gb, gpu, fits in (
+                ('4', '10', 'h100', True), ('64', '011', 'h100', True),
+                ('3', '10', 'h100', False), ('4', '9', 'h100', False),
+                ('4', '10', 'a100', False), ('', '10', 'h100', False),
+                ('many', '10', 'h100', False), ('4.5', '10', 'h100', False),
+                ('-4', '10', 'h100', False), (' 4', '10', 'h100', False),
+                ('\u0664', '10', 'h100', False),
+                ('9' * 5000, '10', 'h100', False)):
+            self.assertIs(fits, asked.matches(
+                {'vcpus': vcpus, 'local_gb': local_gb, 'gpu': gpu}), vcpus)
+        self.assertFalse(asked.matches({'gpu': 'h100', 'local_gb': '10'}))
+        self.assertNotEqual(asked, requirements.parse(
+            '["==", "$gpu", "h100"]', '', (4, 1, 10)))
+
     def test_text_is_compared_with_regard_to_case(self):
         self.assertTrue(_matches(['==', '$rack', 'r1'], {'rack': 'r1'}))
         self.assertFalse(_matches(['==', '$rack', 'R1'], {'rack': 'r1'}))

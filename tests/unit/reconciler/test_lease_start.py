@@ -54,6 +54,39 @@ class TestStart(leases.TestCase):
         self.assertEqual([], self.leasing.overlaps())
         self.assertEqual({}, self.leasing.stale())
 
+    def test_each_instance_gets_a_node_of_its_size(self):
+        self.leasing.hosts(1, properties=leasing.sizes(2))
+        large = set(self.leasing.hosts(2, properties=leasing.sizes(8)))
+        lease = self.leasing.create(1, 4, leasing.instances(2, 4))
+        self.at(1)
+        self.work()
+        started = self.lease(lease)
+        self.assertEqual(ACTIVE, started.status)
+        self.assertEqual('active', started.reservations[0].status)
+        self.assertEqual(large, {each.node_uuid for each in started.bookings
+                                 if each.state is BOUND})
+        self.assertEqual({leasing.PROJECT}, {
+            self.ironic.there[each].lessee for each in large})
+        self.at(4)
+        self.work()
+        self.assertEqual(leases.STATUS.TERMINATED, self.lease(lease).status)
+        self.assertEqual({None}, {self.ironic.there[each].lessee
+                                  for each in large})
+        self.assertEqual([], self.leasing.overlaps())
+        self.assertEqual({}, self.leasing.stale())
+
+    def test_instance_whose_node_broke_starts_on_one_of_its_size(self):
+        self.leasing.hosts(1, properties=leasing.sizes(2))
+        large = set(self.leasing.hosts(2, properties=leasing.sizes(8)))
+        lease = self.leasing.create(1, 4, leasing.instances(1, 4))
+        (node,) = self.leasing.nodes(lease)
+        self.ironic.change(node, maintenance=True)
+        self.at(1)
+        self.work()
+        self.work()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(large - {node}, self.leasing.nodes(lease))
+
     def test_start_is_told(self):
         self.leasing.hosts()
         lease = self.leasing.create(1, 4)

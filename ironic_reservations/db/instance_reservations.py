@@ -1,0 +1,154 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``instance_reservations``: what reservations of instances ask for.
+
+The reservation itself is a row of ``lease_reservations``, and each of its
+instances one of ``reservations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+import json
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.planner import flavors
+from ironic_reservations.planner import instance_reservations
+
+_i = tables.instance_reservations.c
+_l = tables.lease_reservations.c
+_r = tables.reservations.c
+_COLUMNS = (_i.id, _i.reservation_id, _i.vcpus, _i.memory_mb, _i.disk_gb,
+            _i.amount, _i.affinity, _i.flavor_id, _i.aggregate_id,
+            _i.server_group_id, _i.source_flavor_id, _i.request)
+# NOTE: put together once, since that takes longer than all else that
+# SQLAlchemy does for a few rows.
+_ALL = sa.select(*_COLUMNS)
+_OF_LEASES = _ALL.where(_i.reservation_id.in_(
+    sa.select(_l.id).where(
+        _l.lease_id.in_(sa.bindparam('leases', expanding=True)))))
+_OF_NODES = _ALL.where(_i.reservation_id.in_(
+    sa.select(_r.lease_reservation_id).where(
+        _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))))
+_INSERT = sa.insert(tables.instance_reservations)
+
+_Found = dict[str, instance_reservations.InstanceReservation]
+
+
+def insert_many(
+        connection: sa.Connection,
+        made: Iterable[instance_reservations.InstanceReservation]) -> None:
+    """Write what new reservations ask for, in one statement.
+
+    :raises oslo_db.exception.DBDuplicateEntry: one of them is there already.
+    """
+    rows = [{'id': each.id, 'reservation_id': each.reservation_id,
+             'vcpus': each.vcpus, 'memory_mb': each.memory_mb,
+             'disk_gb': each.disk_gb, 'amount': each.amount,
+             'affinity': each.affinity, 'flavor_id': each.flavor_id,
+             'aggregate_id': each.aggregate_id,
+             'server_group_id': each.server_group_id,
+             'source_flavor_id': each.source_flavor_id,
+             'request': _written(each.request)} for each in made]
+    if rows:
+        connection.execute(_INSERT, rows)
+
+
+def read_of_leases(connection: sa.Connection,
+                   lease_ids: Collection[str]) -> _Found:
+    """Read what the reservations of leases ask for, by their ids."""
+    if not lease_ids:
+        return {}
+    return _found(connection.execute(_OF_LEASES,
+                                     {'leases': list(lease_ids)}))
+
+
+def read_of_nodes(connection: sa.Connection,
+                  node_uuids: Collection[str] | None = None) -> _Found:
+    """Read what those reservations ask for that nodes are promised to.
+
+    :param node_uuids: ``None``: all reservations.
+    """
+    if node_uuids is None:
+        return _found(connection.execute(_ALL))
+    if not node_uuids:
+        return {}
+    return _found(connection.execute(_OF_NODES,
+                                     {'uuids': list(node_uuids)}))
+
+
+def update(connection: sa.Connection,
+           after: instance_reservations.InstanceReservation) -> bool:
+    """Write what has changed; tells whether the row was there.
+
+    Belongs into a transaction that changes the lease, whose generation says
+    who of two that do so wins.
+    """
+    # UPDATE instance_reservations SET ... WHERE id = ?
+    return bool(connection.execute(
+        sa.update(tables.instance_reservations).where(_i.id == after.id)
+        .values(vcpus=after.vcpus, memory_mb=after.memory_mb,
+                disk_gb=after.disk_gb, amount=after.amount,
+                affinity=after.affinity, flavor_id=after.flavor_id,
+                aggregate_id=after.aggregate_id,
+                server_group_id=after.server_group_id,
+                source_flavor_id=after.source_flavor_id,
+                request=_written(after.request))).rowcount)
+
+
+def delete_of_lease(connection: sa.Connection, lease_id: str) -> None:
+    """Delete what the reservations of a lease ask for.
+
+    Comes before the reservations themselves are deleted.
+    """
+    # DELETE FROM instance_reservations WHERE reservation_id IN
+    #   (SELECT id FROM lease_reservations WHERE lease_id = ?)
+    # NOTE: SQLite does not cascade unless it is told to.
+    connection.execute(
+        sa.delete(tables.instance_reservations)
+        .where(_i.reservation_id.in_(
+            sa.select(_l.id).where(_l.lease_id == lease_id))))
+
+
+def _found(rows: Iterable[Sequence[Any]]) -> _Found:
+    return {row[1]: instance_reservations.InstanceReservation(
+        *row[:11], _read(row[11])) for row in rows}
+
+
+def _written(request: flavors.Request | None) -> str | None:
+    if request is None:
+        return None
+    return json.dumps({
+        'group_policy': request.group_policy,
+        'groups': [{'suffix': group.suffix,
+                    'resources': dict(group.resources),
+                    'required': sorted(group.required),
+                    'forbidden': sorted(group.forbidden)}
+                   for group in request.groups]}, sort_keys=True)
+
+
+def _read(text: str | None) -> flavors.Request | None:
+    if text is None:
+        return None
+    written = json.loads(text)
+    return flavors.Request(tuple(
+        flavors.Group(group['suffix'],
+                      tuple(sorted(group['resources'].items())),
+                      frozenset(group['required']),
+                      frozenset(group['forbidden']))
+        for group in written['groups']), written['group_policy'])

@@ -1,0 +1,139 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reservations of instances, as they are asked for and as they are read.
+
+The words are those of Blazar: ``virtual:instance`` says the sizes, and
+``flavor:instance`` names a flavor of Nova.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ironic_reservations.planner import flavors
+from ironic_reservations.planner import inventories
+
+VIRTUAL_INSTANCE = 'virtual:instance'
+FLAVOR_INSTANCE = 'flavor:instance'
+KINDS = (VIRTUAL_INSTANCE, FLAVOR_INSTANCE)
+
+#: What one instance has: vcpus, memory_mb and disk_gb.
+Sizes = tuple[int, int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceWish:
+    """What each instance of a new reservation is to be like.
+
+    :ivar affinity: true: all on one host; false: all on different ones.
+    :ivar source_flavor_id: the flavor that was named, if one was.
+    """
+
+    vcpus: int
+    memory_mb: int
+    disk_gb: int
+    affinity: bool | None = None
+    source_flavor_id: str | None = None
+
+    @property
+    def sizes(self) -> Sizes:
+        """Give what one instance has."""
+        return self.vcpus, self.memory_mb, self.disk_gb
+
+    def reserved(self, ident: str, reservation_id: str,
+                 amount: int) -> InstanceReservation:
+        """Give what is written of it."""
+        return InstanceReservation(
+            ident, reservation_id, self.vcpus, self.memory_mb, self.disk_gb,
+            amount, self.affinity, source_flavor_id=self.source_flavor_id)
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceChange:
+    """What changes for each instance of a reservation; ``None``, nothing.
+
+    :ivar keeps_affinity: whether ``affinity`` is not spoken of.
+    """
+
+    vcpus: int | None = None
+    memory_mb: int | None = None
+    disk_gb: int | None = None
+    affinity: bool | None = None
+    keeps_affinity: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceReservation:
+    """So many instances of one size, over the window of a lease.
+
+    :ivar id: what the reservation calls its ``resource_id``.
+    :ivar affinity: true: all on one host; false: all on different ones.
+    :ivar flavor_id: of the private flavor that its instances are made with.
+    :ivar aggregate_id: older ways of keeping others off, as
+        ``server_group_id``; not used here.
+    :ivar source_flavor_id: the flavor that was named in the request.
+    :ivar request: what that asked for then; ``None`` where the sizes are
+        all.
+    """
+
+    id: str
+    reservation_id: str
+    vcpus: int
+    memory_mb: int
+    disk_gb: int
+    amount: int
+    affinity: bool | None = None
+    flavor_id: str | None = None
+    aggregate_id: int | None = None
+    server_group_id: str | None = None
+    source_flavor_id: str | None = None
+    request: flavors.Request | None = None
+
+    @property
+    def sizes(self) -> Sizes:
+        """Give what one instance has."""
+        return self.vcpus, self.memory_mb, self.disk_gb
+
+    def changed(self, change: InstanceChange,
+                amount: int) -> InstanceReservation:
+        """Give what is written of it after a change."""
+        return dataclasses.replace(
+            self, amount=amount,
+            vcpus=self.vcpus if change.vcpus is None else change.vcpus,
+            memory_mb=(self.memory_mb if change.memory_mb is None
+                       else change.memory_mb),
+            disk_gb=self.disk_gb if change.disk_gb is None
+            else change.disk_gb,
+            affinity=(self.affinity if change.keeps_affinity
+                      else change.affinity))
+
+    @property
+    def amounts(self) -> inventories.Amounts:
+        """Give what one instance needs of a host.
+
+        :raises ValueError: it needs nothing, or several providers.
+        """
+        if self.request is not None:
+            return inventories.of_request(self.request)
+        return inventories.of_sizes(self.vcpus, self.memory_mb, self.disk_gb)
+
+    def suits(self, there: inventories.Inventories,
+              traits: frozenset[str]) -> bool:
+        """Tell whether an empty host would do for one instance.
+
+        :param there: of a compute host, or
+            :func:`~.inventories.of_node` of a node of Ironic.
+        """
+        if self.request is not None:
+            return inventories.suits(self.request, there, traits)
+        return inventories.misfit(there, self.amounts) is None

@@ -1,0 +1,140 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The pool's parts: rows of hosts, and what instances have of them."""
+
+import dataclasses
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import instances
+from ironic_reservations.planner import pool
+from ironic_reservations.planner import shares
+
+CAPACITIES = ({'VCPU': 4}, None)
+WINDOWS = st.tuples(st.integers(0, 9), st.integers(1, 5),
+                    st.integers(1, 3), st.integers(0, 2))
+
+
+def _instance(name, start, end, node=0, amount=1, **more):
+    return instances.Instance(name, start, end, node, 0b11,
+                              (('VCPU', amount),), name, **more)
+
+
+def _rows(drawn):
+    return sorted((
+        instances.Instance(str(number), start, start + length, 0, 1,
+                           (('MEMORY_MB', memory), ('VCPU', vcpus)) if memory
+                           else (('VCPU', vcpus),), 'g')
+        for number, (start, length, vcpus, memory) in enumerate(drawn)),
+        key=lambda each: each.start)
+
+
+class TestShares(testtools.TestCase):
+
+    @hypothesis.given(st.lists(WINDOWS, max_size=8), st.integers(0, 8),
+                      st.integers(1, 6))
+    def test_room_is_what_the_fullest_instant_leaves(self, drawn, start,
+                                                     length):
+        there, capacity = _rows(drawn), {'VCPU': 9, 'MEMORY_MB': 7}
+        wanted = (('MEMORY_MB', 1), ('VCPU', 2))
+        expected = min(
+            min((capacity[name] - sum(
+                dict(each.amounts).get(name, 0) for each in there
+                if each.start <= at < each.end)) // amount
+                for name, amount in wanted)
+            for at in range(start, start + length))
+        self.assertEqual(max(0, expected), shares.room(
+            capacity, there, wanted, start, start + length))
+
+    @hypothesis.given(st.lists(WINDOWS, max_size=8), st.integers(0, 8),
+                      st.integers(1, 6))
+    def test_spells_are_where_it_is_too_little(self, drawn, start, length):
+        there, capacity = _rows(drawn), {'VCPU': 6}
+        for at in range(start, start + length):
+            short = 2 - 6 + sum(dict(each.amounts)['VCPU'] for each in there
+                                if each.start <= at < each.end)
+            spells = [spell for spell in shares.spells(
+                capacity, there, (('VCPU', 2),), start, start + length)
+                if spell.start <= at < spell.end]
+            self.assertEqual(short > 0, bool(spells))
+            for spell in spells:
+                self.assertGreaterEqual(spell.short, short)
+                self.assertGreaterEqual(spell.start, start)
+                self.assertLessEqual(spell.end, start + length)
+
+    @hypothesis.given(st.lists(WINDOWS, max_size=8),
+                      st.sets(st.integers(0, 7)))
+    def test_what_is_not_homeless_has_room(self, drawn, begun):
+        there = [dataclasses.replace(each, movable=int(each.id) not in begun)
+                 for each in _rows(drawn)]
+        capacity = {'VCPU': 5, 'MEMORY_MB': 4}
+        out = shares.homeless(capacity, there)
+        kept = [each for each in there if each.id not in out]
+        pool.Pool.of([capacity], kept)
+        for each in there:
+            if each.id in out:
+                self.assertTrue(each.movable)
+                self.assertRaises(ValueError, pool.Pool.of, [capacity],
+                                  [*kept, each])
+
+
+class TestPool(testtools.TestCase):
+
+    def test_instance_without_room_is_refused(self):
+        rows = [_instance(name, 0, 5, amount=2) for name in 'ab']
+        pool.Pool.of(CAPACITIES, rows)
+        self.assertRaises(ValueError, pool.Pool.of, CAPACITIES,
+                          [*rows, _instance('c', 4, 6)])
+        pool.Pool.of(CAPACITIES, [*rows, _instance('c', 5, 6, amount=4)])
+
+    def test_host_is_whole_or_shared(self):
+        booked = bookings.Booking('b', 0, 5, 0, 1)
+        self.assertRaises(ValueError, pool.Pool.of, CAPACITIES,
+                          [booked, _instance('a', 4, 6)])
+        pool.Pool.of(CAPACITIES, [booked, _instance('a', 5, 6)])
+
+    def test_node_of_ironic_has_one_instance_at_a_time(self):
+        self.assertRaises(ValueError, pool.Pool.of, CAPACITIES, [
+            _instance('a', 0, 5, 1), _instance('b', 4, 6, 1)])
+
+    def test_all_that_was_put_in_comes_out(self):
+        there = [bookings.Booking('b', 0, 5, 0, 1), _instance('a', 5, 6),
+                 _instance('c', 5, 7), _instance('d', 0, 3, 1),
+                 bookings.Booking('e', 3, 5, 1, 2, margin=1)]
+        made = pool.Pool.of(CAPACITIES, there)
+        self.assertEqual({each.id: each for each in there},
+                         {each.id: each for each in made.promised()})
+
+    def test_adding_and_removing_leaves_the_original_alone(self):
+        first = pool.Pool.of(CAPACITIES, [_instance('a', 0, 5)])
+        more = [_instance('b', 2, 6), _instance('c', 0, 2, 1)]
+        second = first.adding(more)
+        self.assertEqual(['a'], [each.id for each in first.promised()])
+        self.assertEqual(first, second.without(more))
+
+    def test_hosts_come_and_change_in_a_draft(self):
+        draft = pool.Draft.empty([])
+        self.assertEqual([0, 1], [draft.append(None),
+                                  draft.append({'VCPU': 2})])
+        draft.write(1, [_instance('a', 0, 5, 1, 2)])
+        self.assertEqual((0b10, 1), (draft.pool().compute,
+                                     len(draft.pool().rows[1])))
+        draft.resize(1, {'VCPU': 1})
+        self.assertRaises(ValueError, draft.write, 1,
+                          [_instance('a', 0, 5, 1, 2)])
+        draft.resize(1, None)
+        draft.write(1, [_instance('a', 0, 5, 1, 2)])
+        self.assertEqual(0, draft.pool().compute)
