@@ -47,6 +47,9 @@ def _add_commands(subparsers: object) -> None:
                       'differs (still), with 2 where that cannot be known.')
     audit.add_argument('--repair', action='store_true',
                        help='Mend what can be.')
+    audit.add_argument('--everything', action='store_true',
+                       help='Look at each node one by one, even where nothing '
+                            'has changed since an audit found it in order.')
     audit.add_argument('-f', '--format', choices=('table', 'json'),
                        default='table', help='How to print what was found.')
     class_heal.add_parser(actions)
@@ -69,7 +72,8 @@ def main(argv: list[str] | None = None) -> int:
         engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
         if conf.command.action == 'heal':
             return class_heal.run(engine, conf.command)
-        return audit(engine, conf.command.repair, conf.command.format)
+        return audit(engine, conf.command.repair, conf.command.everything,
+                     conf.command.format)
     except errors.DatabaseUnavailable as exc:
         cause = str(exc.__cause__ or exc).partition('\n')[0]
         return _failed(f'the database cannot be used: {cause}')
@@ -82,17 +86,19 @@ def _failed(why: str) -> int:
     return FAILED
 
 
-def audit(engine: engine_module.Engine, repair: bool, form: str) -> int:
+def audit(engine: engine_module.Engine, repair: bool, everything: bool,
+          form: str) -> int:
     """Compare our database with Placement; gives the exit status.
 
     :param repair: whether to mend what can be.
+    :param everything: look at each node, whatever was seen before.
     :param form: ``table`` or ``json``.
     :raises PlacementUnavailable: it cannot be known.
     :raises DatabaseUnavailable: it cannot be known.
     """
     if repair:
         placement_keep.settle(engine)
-    kept = placement_keep.audit(engine, repair, everything=True)
+    kept = placement_keep.audit(engine, repair, everything)
     if form == 'json':
         print(json.dumps(_document(kept), indent=2))
     else:
@@ -118,7 +124,8 @@ def _rows(kept: placement_keep.Kept) -> list[dict[str, str | bool | None]]:
 
 
 def _document(kept: placement_keep.Kept) -> dict[str, object]:
-    return {'nodes': kept.report.nodes, 'in_work': kept.report.in_work,
+    return {'nodes': kept.report.nodes, 'looked_at': kept.report.looked_at,
+            'in_work': kept.report.in_work,
             'clean': not kept.remaining, 'differences': _rows(kept)}
 
 

@@ -296,6 +296,15 @@ class TestCommand(TestCase):
         self.assertEqual((0, ''), (status, complained))
         self.assertIn('1 nodes: Placement and the database agree.', said)
 
+    def test_what_was_in_order_is_looked_at_again_on_request(self) -> None:
+        self.reserve(self.enrol())
+        looked_at = []
+        for words in ((), (), ('--everything',)):
+            status, said, _ = self.command('-f', 'json', *words)
+            self.assertEqual(0, status)
+            looked_at.append(json.loads(said)['looked_at'])
+        self.assertEqual([1, 0, 1], looked_at)
+
     def test_differences_are_told_then_mended(self) -> None:
         node = self.orphan()
         consumer, = self.consumers(node)
