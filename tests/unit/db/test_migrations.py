@@ -14,12 +14,7 @@
 
 import contextlib
 import io
-import multiprocessing
-import os
 import pathlib
-import subprocess
-import sys
-import time
 
 from alembic import autogenerate
 from alembic import migration
@@ -241,78 +236,3 @@ class TestStatus(MigrationTestCase):
         code, said = self._check()
         self.assertEqual(2, code)
         self.assertIn('oslopolicy-convert', said)
-
-
-def _start(url, barrier, left_over):
-    database = connection.Database(world.configured(url))
-    barrier.wait()
-    try:
-        migrate.ensure_sqlite(database)
-        left_over.put((os.getpid(), migrate.version(database)))
-    except BaseException as exc:
-        left_over.put((os.getpid(), repr(exc)))
-        raise
-
-
-class TestFirstStart(MigrationTestCase):
-
-    def test_processes_that_start_at_once_make_the_tables_once(self):
-        spawn = multiprocessing.get_context('spawn')
-        barrier, left_over = spawn.Barrier(4), spawn.Queue()
-        started = [spawn.Process(target=_start,
-                                 args=(self.url, barrier, left_over))
-                   for _ in range(4)]
-        for process in started:
-            process.start()
-        outcomes = [left_over.get(timeout=60)[1] for _ in started]
-        for process in started:
-            process.join()
-        self.assertEqual([migrate.head(self.database)] * 4, outcomes)
-        self.a_promise()
-
-    def test_process_killed_in_the_middle_does_no_harm(self):
-        """However far it came, the next start finishes the tables."""
-        program = (
-            'import sys; from ironic_reservations.db import connection, '
-            'migrate; from tests import world; '
-            'database = connection.Database(world.configured(sys.argv[1])); '
-            'print("ready", flush=True); migrate.ensure_sqlite(database)')
-        for delay in (0.002, 0.01, 0.03):
-            url = self.empty_database()
-            with subprocess.Popen(
-                    [sys.executable, '-W', 'ignore', '-c', program, url],
-                    stdout=subprocess.PIPE) as process:
-                process.stdout.readline()
-                time.sleep(delay)
-                process.kill()
-            database = connection.Database(world.configured(url))
-            migrate.ensure_sqlite(database)
-            self.assertEqual(migrate.head(database),
-                             migrate.version(database))
-            database.close()
-
-    def test_crash_after_every_statement_does_no_harm(self):
-        for statements in range(1, 30):
-            database = connection.Database(
-                world.configured(self.empty_database()))
-            self._die_after(database, statements)
-            with contextlib.suppress(_Died, Exception):
-                migrate.upgrade(database)
-            database.close()
-            again = connection.Database(world.configured(database.url))
-            migrate.ensure_sqlite(again)
-            self.assertEqual(migrate.head(again), migrate.version(again))
-            again.close()
-
-    def _die_after(self, database, statements):
-        left = [statements]
-
-        def count(*args):
-            left[0] -= 1
-            if left[0] < 0:
-                raise _Died
-        sa.event.listen(database.engine, 'before_cursor_execute', count)
-
-
-class _Died(BaseException):
-    """The process is gone."""
