@@ -20,10 +20,8 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
-
-#: The types of those lease reservations that are for instances.
-TYPES = ('virtual:instance', 'flavor:instance')
 
 _l = tables.lease_reservations.c
 _r = tables.reservations.c
@@ -56,7 +54,7 @@ def read_shares(connection: sa.Connection,
         sa.func.max(_r.project_id), sa.func.count()
     ).select_from(tables.reservations.join(
         tables.lease_reservations, _l.id == _r.lease_reservation_id)
-    ).where(_l.resource_type.in_(TYPES), sa.or_(
+    ).where(_l.resource_type.in_(instance_reservations.KINDS), sa.or_(
         _r.state != leases.BookingState.PLANNED.value, _r.starts_at <= now)
     ).group_by(_r.lease_reservation_id, _r.node_uuid, _r.state)
     return [Share(row[0], row[1], leases.BookingState(row[2]), row[3],

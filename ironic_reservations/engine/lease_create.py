@@ -148,7 +148,7 @@ class _Request:
         times = ((leases.EventType.START, begin),
                  (leases.EventType.BEFORE_END, told),
                  (leases.EventType.END, ask.end))
-        return leases.Lease(
+        lease = leases.Lease(
             id=self._lease_id, name=ask.name, start=begin, end=ask.end,
             status=leases.LeaseStatus.PENDING, created_at=now,
             before_end=told, updated_at=now, project_id=ask.project_id,
@@ -156,6 +156,8 @@ class _Request:
             events=tuple(leases.Event(
                 str(uuid_module.uuid4()), kind, time,
                 leases.EventStatus.UNDONE, now) for kind, time in times))
+        return lease if self._engine.nova is None else (
+            leases.with_flavors(lease))
 
     def _commit(self, horizon: timelines.Horizon, lease: leases.Lease,
                 plan: plans.Plan) -> None:

@@ -31,20 +31,23 @@ from ironic_reservations.planner import leases
 def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
     """Take a lease back.
 
-    One that has not started is gone at once; of one that has, the nodes are
-    taken back by the reconciler, and then it is gone.
+    One that has not started is gone at once; of one that has, the nodes, and
+    what its instances have in Placement and Nova, are taken back by the
+    reconciler, and then it is gone.
 
     :param project_id: whose it has to be; ``None``: anybody's.
     :raises LeaseNotFound: there is none.
     :raises Contention: others changed it each time.
     """
-    was_over = False
+    at_once = was_over = False
 
     def attempt() -> leases.Lease:
-        nonlocal was_over
+        nonlocal at_once, was_over
         lease = lease_find.get(engine, lease_id, project_id)
         was_over = lease.status is leases.LeaseStatus.TERMINATED
         now = engine.clock()
+        at_once = not _offered(engine, lease) and not any(
+            booking.begun for booking in lease.bookings)
         untouched = [booking for booking in lease.bookings
                      if not booking.begun]
         started = [booking for booking in lease.bookings if booking.begun]
@@ -58,13 +61,20 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
                                              'been moved')
             db_bookings.end(connection, [booking.id for booking in started],
                             now)
-            done = (db_leases.update(connection, lease, deleting, now)
-                    if started else db_leases.delete(connection, lease))
+            done = (db_leases.delete(connection, lease) if at_once
+                    else db_leases.update(connection, lease, deleting, now))
             if not done:
                 raise db_connection.Conflict('the lease has changed')
         return deleting
     ended = retry.until_committed(attempt)
     engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
-    if not was_over and not any(booking.begun for booking in ended.bookings):
+    if not was_over and at_once:
         # NOTE: for all others the reconciler does it, when it has finished.
         enforce.on_end(engine.conf, ended)
+
+
+def _offered(engine: Engine, lease: leases.Lease) -> bool:
+    """Tell whether instances may be offered that no booking tells of."""
+    return (engine.placement is not None and lease.start <= engine.clock()
+            and lease.status is not leases.LeaseStatus.TERMINATED
+            and any(each.instances for each in lease.reservations))

@@ -202,6 +202,15 @@ class Lease:
                      for booking in reservation.bookings)
 
 
+def with_flavors(lease: Lease) -> Lease:
+    """Give a lease that tells which flavors its instances are made with."""
+    return dataclasses.replace(lease, reservations=tuple(
+        each if each.instances is None else dataclasses.replace(
+            each, instances=dataclasses.replace(each.instances,
+                                                flavor_id=each.id))
+        for each in lease.reservations))
+
+
 @dataclasses.dataclass(frozen=True)
 class Host:
     """A node that an operator has opened to leases.

@@ -32,6 +32,7 @@ from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_hold
+from ironic_reservations.reconciler import lease_instances
 from ironic_reservations.reconciler import lease_turn
 
 LOG = log.getLogger(__name__)
@@ -132,8 +133,11 @@ def take_back(turn: lease_turn.Turn,
     """
     engine, now = turn.engine, turn.engine.clock()
     found = _Sorted()
+    kept = lease_instances.end(turn, lease)
+    found.waits.extend(kept.values())
     for booking in lease.bookings:
-        if booking.state is not leases.BookingState.ENDING:
+        if (booking.state is not leases.BookingState.ENDING
+                or booking.reservation_id in kept):
             continue
         node: facts.Node | None = None
         try:
@@ -216,8 +220,12 @@ def finish(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     """Write down that a lease is over, which has no nodes any more.
 
     :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Lost: the lease is another worker's.
     """
     now = turn.engine.clock()
+    kept = lease_instances.finish(turn, lease)
+    if kept:
+        return lease_turn.Outcome(waits=tuple(kept.values()))
     turn.once('on_end', lambda: enforce.on_end(turn.engine.conf, lease))
     if lease.status is _DELETING:
         with turn.engine.database.write() as connection:

@@ -18,12 +18,129 @@ Where holds in Placement are switched off, nothing here does anything.
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 
+from ironic_reservations import errors
 from ironic_reservations.engine import reservation_providers
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import reservation_providers as planner
 from ironic_reservations.reconciler import lease_turn
+
+_ENDING = leases.BookingState.ENDING
+
+#: What is waited for, by the reservation that waits.
+Waits = dict[str, str]
+
+
+def start(turn: lease_turn.Turn, lease: leases.Lease,
+          binding: Collection[leases.NodeBooking]) -> Waits:
+    """Have offered what the reservations of a lease have, or are given now.
+
+    :param binding: the bookings that are about to be bound; their hosts are
+        held.
+    :raises Lost: the lease is another worker's.
+    """
+    new = {booking.id for booking in binding}
+    given: dict[str, list[leases.NodeBooking]] = {}
+    for each in _of(turn, lease):
+        has = [booking for booking in each.bookings
+               if booking.id in new
+               or booking.state is not leases.BookingState.PLANNED]
+        if any(booking.id in new for booking in has) or (
+                each.status is leases.ReservationStatus.PENDING
+                and any(booking.state is leases.BookingState.BOUND
+                        for booking in has)):
+            given[each.id] = has
+    return _each([each for each in lease.reservations if each.id in given],
+                 'cannot be offered',
+                 lambda each: _give(turn, lease, each, given[each.id]))
+
+
+def end(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
+    """Take back what is offered on hosts that are being taken back.
+
+    :returns: for the reservations whose hosts have to wait.
+    :raises Lost: the lease is another worker's.
+    """
+    def take(each: leases.LeaseReservation) -> tuple[str, ...]:
+        if lease.status.over:
+            return take_back(turn, each.id, each.bookings)
+        return _give(turn, lease, each, [
+            booking for booking in each.bookings
+            if booking.state is not leases.BookingState.PLANNED])
+    return _each([each for each in _of(turn, lease)
+                  if any(booking.state is _ENDING
+                         for booking in each.bookings)],
+                 'cannot be taken back', take)
+
+
+def finish(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
+    """Take back what is left of a lease that has no hosts any more.
+
+    NOTE: what was offered before anything was bound, no booking tells of.
+
+    :raises Lost: the lease is another worker's.
+    """
+    if lease.start > turn.engine.clock():
+        return {}
+    return _each(_of(turn, lease), 'cannot be taken back',
+                 lambda each: take_back(turn, each.id, each.bookings))
+
+
+def flavor_of(wanted: instance_reservations.InstanceReservation
+              ) -> planner.FlavorWanted:
+    """Give the flavor that the instances of a reservation are made with.
+
+    NOTE: a node of Ironic is held whole, with all that the flavor that was
+    named asks of it, so that only the traits are left to be asked for.
+    """
+    groups = () if wanted.request is None else wanted.request.groups
+    return planner.FlavorWanted(
+        wanted.vcpus, wanted.memory_mb, wanted.disk_gb,
+        planner.SIZES | {name for group in groups
+                         for name, _ in group.resources},
+        {f'trait:{trait}': word for group in groups
+         for word, traits in (('required', group.required),
+                              ('forbidden', group.forbidden))
+         for trait in traits})
+
+
+def _of(turn: lease_turn.Turn,
+        lease: leases.Lease) -> list[leases.LeaseReservation]:
+    if turn.engine.placement is None:
+        return []
+    return [each for each in lease.reservations if each.instances is not None]
+
+
+def _give(turn: lease_turn.Turn, lease: leases.Lease,
+          each: leases.LeaseReservation,
+          bookings: Iterable[leases.NodeBooking]) -> tuple[str, ...]:
+    flavor = None
+    if turn.engine.nova is not None and each.instances is not None:
+        flavor = flavor_of(each.instances)
+    return give(turn, each.id, lease.project_id, bookings, flavor)
+
+
+def _each(reservations: Collection[leases.LeaseReservation], what: str,
+          act: Callable[[leases.LeaseReservation], tuple[str, ...]]
+          ) -> Waits:
+    found: Waits = {}
+    silent = ''
+    for each in reservations:
+        try:
+            # NOTE: with each of the others one would have to wait for the
+            # same time-outs.
+            waits = (silent,) if silent else act(each)
+        except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
+            silent = str(exc)
+            waits = (silent,)
+        if waits:
+            found[each.id] = (f'the instances of the reservation {each.id} '
+                              f'{what}: ' + '; '.join(waits).rstrip('.'))
+    return found
 
 
 def give(turn: lease_turn.Turn, reservation_id: str, project_id: str | None,
@@ -43,10 +160,9 @@ def give(turn: lease_turn.Turn, reservation_id: str, project_id: str | None,
     :raises NovaUnavailable: it cannot be known what there is.
     """
     counts = collections.Counter(each.node_uuid for each in bookings
-                                 if each.state
-                                 is not leases.BookingState.ENDING)
+                                 if each.state is not _ENDING)
     lost = {each.node_uuid: 0 for each in bookings
-            if each.state is leases.BookingState.ENDING}
+            if each.state is _ENDING}
     return _bring(turn, planner.Wanted(
         reservation_id, project_id, {**lost, **counts}, True, flavor))
 

@@ -43,6 +43,7 @@ from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_hold
+from ironic_reservations.reconciler import lease_instances
 from ironic_reservations.reconciler import lease_turn
 from ironic_reservations.reconciler import mirror
 
@@ -102,6 +103,9 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
             avoiding=True):
         return lease_turn.Outcome(changed=True, closer=False)
     binding = [booking for booking in binding if booking.id not in unheld]
+    unoffered = lease_instances.start(turn, lease, binding)
+    binding = [booking for booking in binding
+               if booking.reservation_id not in unoffered]
     intents = {booking.id: (booking.project_id,
                             _lessee(seen[booking.node_uuid]))
                for booking in binding
@@ -113,13 +117,14 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
     after = _commit(turn, written, ground, given, views, intents, now,
-                    complete=not refused)
+                    complete=not refused and not unoffered)
     waits = [lease_turn.about(seen[booking.node_uuid], booking.node_uuid,
                               views[booking.id].why or refused[booking.id])
              for booking in concerned if booking.id in refused
              or views[booking.id].why and not (views[booking.id].bind and
                                                views[booking.id].settled)]
-    return lease_turn.Outcome(after != lease, tuple(waits), after)
+    return lease_turn.Outcome(after != lease, (*waits, *unoffered.values()),
+                              after)
 
 
 def _look(engine: Engine, lease: leases.Lease,
@@ -282,9 +287,14 @@ def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
 
     :param lease: as it stands in the rows.
     :param given: the bookings, as they were, whose nodes are the lease's.
-    :param complete: whether Ironic did all that it was asked.
+    :param complete: whether all was done that was asked of others.
     """
-    after = _settled(_starting(lease, now), views, now) if complete else lease
+    after = lease
+    if complete:
+        after = _settled(_starting(lease, now), views, now)
+        if turn.engine.nova is not None:
+            # NOTE: where the lease was made before Nova was told of.
+            after = leases.with_flavors(after)
     if not given and after == lease:
         return lease
     if (after.status is leases.LeaseStatus.ACTIVE

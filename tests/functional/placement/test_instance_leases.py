@@ -1,0 +1,431 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases of instances have what they are to have, while they last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine import placement_keep
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.reconciler import lease_crew
+from tests import leasing
+from tests import world
+from tests.functional.placement import faults
+from tests.functional.placement import in_memory
+from tests.functional.placement import reserved
+from tests.functional.placement import test_leases
+
+STATUS = leases.LeaseStatus
+PLANNED, BOUND, ENDING = leasing.PLANNED, leasing.BOUND, leasing.ENDING
+WISH = leasing.instances(2, 2, 512, 5)
+ONE = leasing.instances(1, 2, 512, 5)
+FLAVOR = planner.FlavorWanted(2, 512, 5)
+
+
+class TestCase(test_leases.TestCase, reserved.TestCase):
+
+    def enrol(self, **inventory: Any) -> str:
+        """Add a node that is large enough, with the slot that Nova needs."""
+        uuid, = self.world.enrol(resource_class='gold',
+                                 properties=leasing.sizes(4))
+        self.nodes.add(uuid, **inventory)
+        there = self.client.inventories(uuid)
+        assert there is not None
+        self.nodes.offer(uuid, {**there.by_class,
+                                reserved.SLOT: in_memory.ONE})
+        return uuid
+
+    def host(self, slots: int = 1) -> str:
+        """Give a node that is open to leases, and known to Placement."""
+        node = self.enrol()
+        hosts.add(self.engine, node, {})
+        return node
+
+    def started(self, count: int = 2) -> leases.Lease:
+        """Give a lease of instances that has started, from 1 to 4."""
+        for _ in range(count):
+            self.host()
+        lease = self.leasing.create(1, 4, dataclasses.replace(
+            WISH, least=count, most=count))
+        self.work(1)
+        lease = self.leasing.reload(lease)
+        self.assertIs(STATUS.ACTIVE, lease.status, lease.waiting)
+        return lease
+
+    def had(self, lease: leases.Lease,
+            counts: Mapping[str, int] | None = None) -> planner.Wanted:
+        """Give what the first reservation of a lease is to have."""
+        return self.wanted(
+            dict.fromkeys(self.leasing.nodes(lease), 1)
+            if counts is None else counts, flavor=FLAVOR,
+            reservation_id=lease.reservations[0].id,
+            project_id=leasing.PROJECT)
+
+    def status(self, lease: leases.Lease) -> leases.LeaseStatus:
+        """Read where a lease stands."""
+        return self.leasing.reload(lease).status
+
+    def states(self, lease: leases.Lease) -> list[leases.BookingState]:
+        """Read where its bookings stand."""
+        return [each.state for each in self.leasing.reload(lease).bookings]
+
+    def undeployed(self) -> set[str]:
+        """Give which nodes were undeployed through Ironic."""
+        return {node for what, node in self.ironic.changed
+                if what == 'undeploy'}
+
+
+class TestStart(TestCase):
+
+    def test_all_is_given_when_the_lease_starts(self) -> None:
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.work(0.9)
+        self.assert_nothing()
+        self.work(1)
+        self.assertIs(STATUS.ACTIVE, self.status(lease))
+        self.assertEqual(2, len(self.leasing.nodes(lease)))
+        self.assert_active(self.had(lease))
+        self.assertEqual(sorted(self.leasing.nodes(lease)),
+                         self.held_nodes())
+        self.assert_clean()
+
+    def test_flavor_is_named_from_the_first_answer_on(self) -> None:
+        """As Blazar does; its id is that of the reservation."""
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.work(1)
+        for each in (lease, self.leasing.reload(lease)):
+            wanted = each.reservations[0].instances
+            assert wanted is not None
+            self.assertEqual(each.reservations[0].id, wanted.flavor_id)
+        self.assertEqual([lease.reservations[0].id], [*self.nova.flavors])
+
+    def test_flavor_is_named_where_nova_came_after_the_lease(self) -> None:
+        self.host(), self.host()
+        lease = leasing.Leasing(self.world).create(1, 4, WISH)
+        assert lease.reservations[0].instances is not None
+        self.assertIsNone(lease.reservations[0].instances.flavor_id)
+        self.work(1)
+        lease = self.leasing.reload(lease)
+        assert lease.reservations[0].instances is not None
+        self.assertEqual(lease.reservations[0].id,
+                         lease.reservations[0].instances.flavor_id)
+
+    def test_hosts_are_held_first_and_bound_last(self) -> None:
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        seen: list[Any] = []
+        self.ironic.interrupt('write_lessee', lambda: seen.append(
+            (len(self.held_nodes()), len(self.offers()),
+             [*self.nova.flavors], self.states(lease))))
+        self.work(1)
+        self.assertEqual((2, 2, [lease.reservations[0].id], [PLANNED] * 2),
+                         seen[0])
+
+    def test_nova_that_is_down_is_waited_for_and_said(self) -> None:
+        for _ in range(3):
+            self.host()
+        lease = self.leasing.create(1, 4, WISH, leasing.wish(1))
+        self.to_nova.down = True
+        self.work(1)
+        self.assertIn('Nova', self.waiting(lease))
+        self.assertIn(lease.reservations[0].id, self.waiting(lease))
+        self.assertIsNot(STATUS.ACTIVE, self.status(lease))
+        instances, of_hosts = self.leasing.reload(lease).reservations
+        self.assertEqual(
+            ([PLANNED] * 2, [BOUND]),
+            ([each.state for each in instances.bookings],
+             [each.state for each in of_hosts.bookings]))
+        self.to_nova.down = False
+        self.soon()
+        self.assertIs(STATUS.ACTIVE, self.status(lease))
+        self.assertEqual('', self.waiting(lease))
+        self.assert_active(self.had(lease, {
+            each.node_uuid: 1 for each in instances.bookings}))
+        self.assert_clean()
+
+    def test_attempts_are_further_and_further_apart(self) -> None:
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.to_nova.down = True
+        pauses = []
+        self.world.clock.now = leasing.at(1)
+        for _ in range(6):
+            self.work()
+            due = self.world.lease_rows()[lease.id]['due_at']
+            pauses.append((due - self.world.clock.now).total_seconds())
+            self.world.clock.now = due
+        self.assertGreater(pauses[-1], 4 * pauses[0])
+
+    def test_placement_that_is_down_is_waited_for(self) -> None:
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.network.down = True
+        self.work(1)
+        self.assertIn('Placement', self.waiting(lease))
+        self.assertEqual([PLANNED] * 2, self.states(lease))
+        self.network.down = False
+        self.soon()
+        self.settle()
+        self.assert_active(self.had(lease))
+        self.assert_clean()
+
+    def test_refusal_of_nova_is_said(self) -> None:
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.nova.answer = 403
+        self.work(1)
+        self.assertIn('403', self.waiting(lease))
+        self.nova.answer = None
+        self.soon()
+        self.assert_active(self.had(lease))
+
+    def test_without_nova_the_classes_are_there_all_the_same(self) -> None:
+        self.engine = dataclasses.replace(self.engine, nova=None)
+        self.leasing = leasing.Leasing(self.world, self.engine)
+        self.crew = lease_crew.Crew(self.engine)
+        lease = self.started()
+        self.assert_active(dataclasses.replace(self.had(lease), flavor=None))
+        wanted = lease.reservations[0].instances
+        assert wanted is not None
+        self.assertIsNone(wanted.flavor_id)
+        self.work(4)
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assert_nothing()
+        self.assert_clean()
+
+    def test_without_placement_nothing_is_called(self) -> None:
+        self.engine = dataclasses.replace(self.engine, placement=None)
+        self.leasing = leasing.Leasing(self.world, self.engine)
+        self.crew = lease_crew.Crew(self.engine)
+        self.network.calls.clear()
+        lease = self.started()
+        self.work(4)
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assertEqual(([], []), (self.network.calls, self.nova.asked))
+
+    def test_leases_of_hosts_ask_nothing_of_the_kind(self) -> None:
+        self.host()
+        lease = self.leasing.create(1, 4)
+        self.network.calls.clear()
+        self.work(1)
+        self.work(4)
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assertEqual([], self.nova.asked)
+        self.assertEqual([], [call for call in self.network.calls
+                              if planner.PREFIX in call
+                              or 'resource_classes' in call])
+        self.assert_nothing()
+
+
+class TestChanges(TestCase):
+
+    def test_lease_that_grows_is_offered_on_the_new_host(self) -> None:
+        lease = self.started(1)
+        self.host()
+        self.leasing.resize_instances(lease, 2)
+        self.to_nova.down = True
+        self.soon()
+        self.assertEqual([BOUND, PLANNED], self.states(lease))
+        self.assertIn('Nova', self.waiting(lease))
+        self.to_nova.down = False
+        self.soon()
+        self.assertEqual([BOUND] * 2, self.states(lease))
+        self.assert_active(self.had(lease))
+        self.assert_clean()
+
+    def test_lease_that_shrinks_is_offered_there_no_more(self) -> None:
+        lease = self.started(2)
+        self.leasing.resize_instances(lease, 1)
+        self.network.down = True
+        self.soon()
+        self.assertEqual({BOUND, ENDING}, {*self.states(lease)})
+        self.network.down = False
+        self.soon()
+        self.assertEqual([BOUND], self.states(lease))
+        self.settle()
+        self.assert_active(self.had(lease))
+        self.assert_clean()
+
+    def test_host_that_is_replaced_is_offered_no_more(self) -> None:
+        lease = self.started(2)
+        broken = min(self.leasing.nodes(lease))
+        new = self.host()
+        self.leasing.break_node(broken)
+        self.leasing.change(lease, heal=True)
+        self.soon()
+        self.assertIn(new, self.leasing.nodes(lease))
+        self.assertNotIn(broken, self.leasing.nodes(lease))
+        self.assert_active(self.had(lease))
+        self.assert_clean()
+
+
+class TestEnd(TestCase):
+
+    def test_all_is_taken_back_at_the_end(self) -> None:
+        lease = self.started()
+        nodes = self.leasing.nodes(lease)
+        self.work(4)
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assert_nothing()
+        self.assertEqual([[], []], [self.consumers(node) for node in nodes])
+        self.assert_clean()
+
+    def test_nova_takes_its_servers_down_before_any_undeploying(
+            self) -> None:
+        lease = self.started()
+        node, other = sorted(self.leasing.nodes(lease))
+        running = self.boot(self.had(lease), node)
+        self.ironic.deploy(node, running)
+        self.nova.deleting = True
+        self.work(4)
+        self.assertIn('1 server of the reservation', self.waiting(lease))
+        self.assertEqual([ENDING] * 2, self.states(lease))
+        self.assertEqual(set(), self.undeployed())
+        self.nova.go(running)
+        self.soon()
+        self.assertEqual({node}, self.undeployed())
+        self.soon()
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assert_nothing()
+        self.assert_clean()
+
+    def test_nova_that_is_down_holds_up_the_instances_only(self) -> None:
+        for _ in range(3):
+            self.host()
+        lease = self.leasing.create(1, 4, WISH, leasing.wish(1))
+        self.work(1)
+        self.to_nova.down = True
+        self.work(4)
+        self.assertIn('Nova', self.waiting(lease))
+        instances, of_hosts = self.leasing.reload(lease).reservations
+        self.assertEqual(([ENDING] * 2, ()),
+                         ([each.state for each in instances.bookings],
+                          of_hosts.bookings))
+        self.to_nova.down = False
+        self.soon()
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assert_nothing()
+        self.assert_clean()
+
+    def test_lease_that_is_deleted_leaves_nothing(self) -> None:
+        lease = self.started()
+        self.leasing.end(lease)
+        self.soon()
+        self.assertNotIn(lease.id, self.world.lease_rows())
+        self.assert_nothing()
+        self.assert_clean()
+
+    def offered_only(self) -> leases.Lease:
+        """Give a lease that is offered, and has nothing that is bound."""
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.to_nova.faults = [faults.Fault.ERROR]
+        self.work(1)
+        self.assertIn('make flavor', self.waiting(lease))
+        self.assertEqual([PLANNED] * 2, self.states(lease))
+        self.assertEqual(2, len(self.offers()))
+        return lease
+
+    def test_what_no_booking_tells_of_is_taken_back(self) -> None:
+        lease = self.offered_only()
+        self.to_nova.down = True
+        self.work(4)
+        self.assertEqual([], self.states(lease))
+        self.assertIn('Nova', self.waiting(lease))
+        self.assertIs(STATUS.TERMINATING, self.status(lease))
+        self.to_nova.down = False
+        self.soon()
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assert_nothing()
+        self.assert_clean()
+
+    def test_what_no_booking_tells_of_goes_with_the_lease(self) -> None:
+        lease = self.offered_only()
+        self.leasing.end(lease)
+        self.assertIs(STATUS.DELETING, self.status(lease))
+        self.soon()
+        self.assertNotIn(lease.id, self.world.lease_rows())
+        self.assert_nothing()
+        placement_keep.settle(self.engine)
+        self.assert_clean()
+
+    def test_lease_that_never_started_is_gone_at_once(self) -> None:
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.network.calls.clear()
+        self.leasing.end(lease)
+        self.assertNotIn(lease.id, self.world.lease_rows())
+        self.assertEqual(([], []), (self.network.calls, self.nova.asked))
+
+
+class TestDeaths(TestCase):
+    """A worker is killed between each two steps."""
+
+    def die(self, last: int, hours: float) -> bool:
+        """Have a worker die at a step; tells whether it came to that."""
+        mortal: engine_module.Engine = self.mortal(last)
+        self.world.clock.now = leasing.at(hours)
+        try:
+            lease_crew.Crew(mortal).one_pass()
+        except faults.Died:
+            return True
+        return False
+
+    def others(self) -> None:
+        """Have others come by, until everything is as it should be."""
+        for _ in range(2):
+            self.wait()
+            self.soon()
+        placement_keep.settle(self.engine)
+
+    def test_start(self) -> None:
+        self.host()
+        for last in range(100):
+            self.world.clock.now = world.NOON
+            lease = self.leasing.create(1, 9, ONE)
+            died = self.die(last, 1)
+            self.others()
+            self.assertIs(STATUS.ACTIVE, self.status(lease), last)
+            self.assert_active(self.had(lease))
+            self.assert_clean()
+            self.leasing.end(lease)
+            self.soon()
+            if not died:
+                break
+        self.assertFalse(died)
+        self.assertGreater(last, 30)
+
+    def test_end(self) -> None:
+        self.host()
+        for last in range(100):
+            self.world.clock.now = world.NOON
+            lease = self.leasing.create(1, 4, ONE)
+            self.work(1)
+            self.boot(self.had(lease), min(self.leasing.nodes(lease)))
+            died = self.die(last, 4)
+            self.others()
+            self.assertIs(STATUS.TERMINATED, self.status(lease), last)
+            self.assert_nothing()
+            self.assert_clean()
+            if not died:
+                break
+        self.assertFalse(died)
+        self.assertGreater(last, 30)

@@ -1,0 +1,51 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The flavor that the instances of a reservation are made with."""
+
+import testtools
+
+from ironic_reservations.planner import flavors
+from ironic_reservations.planner import instance_reservations
+from ironic_reservations.planner import reservation_providers
+from ironic_reservations.reconciler import lease_instances
+
+
+def specs(request=None):
+    """Give what servers ask for besides the class of the reservation."""
+    wanted = instance_reservations.InstanceReservation(
+        'id', 'reservation', 2, 512, 5, 1, request=request)
+    flavor = lease_instances.flavor_of(wanted)
+    assert (flavor.vcpus, flavor.memory_mb, flavor.disk_gb) == wanted.sizes
+    found = reservation_providers.extra_specs('reservation', flavor, 'SLOT')
+    del found['resources:' + reservation_providers.class_of('reservation')]
+    return found
+
+
+ZEROS = {'resources:VCPU': '0', 'resources:MEMORY_MB': '0',
+         'resources:DISK_GB': '0', 'resources:SLOT': '1'}
+
+
+class TestFlavor(testtools.TestCase):
+
+    def test_held_sizes_are_asked_for_as_zeros(self):
+        """The hold on the host has them already."""
+        self.assertEqual(ZEROS, specs())
+
+    def test_flavor_that_was_named_leaves_its_traits(self):
+        """What it asks of the node is held; what the node is like is not."""
+        self.assertEqual(
+            {**ZEROS, 'trait:CUSTOM_A': 'required',
+             'trait:CUSTOM_B': 'forbidden'},
+            specs(flavors.Request((flavors.Group(
+                '', (('CUSTOM_GOLD', 1),), frozenset({'CUSTOM_A'}),
+                frozenset({'CUSTOM_B'})),), None)))
