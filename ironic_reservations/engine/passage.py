@@ -152,10 +152,11 @@ def _starting(promised: Iterable[leases.NodeBooking],
     """Give the bookings that have begun and that nobody has bound yet.
 
     NOTE: from its first use on, a node is not to be exchanged for another.
+    One to which the lessee is just being written is not, either; whoever
+    writes it has to find the booking as it was, to see whether it is there.
     """
     return [booking.id for booking in promised
-            if booking.reservation_id == proof
-            and booking.state is leases.BookingState.PLANNED]
+            if booking.reservation_id == proof and not booking.begun]
 
 
 def _make_room(engine: Engine, node: facts.Node, now: datetime.datetime,

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import datetime
 import pathlib
 import random
@@ -72,10 +74,11 @@ class Client:
                  self._extend, self._deploy_leased, self._reserve,
                  self._reserve, self._renew, self._release, self._deploy,
                  self._deploy, self._allocate)
-        kinds = {step.__name__ for step in steps}
         for number in range(_PATIENCE * requests):
-            if number >= requests and kinds <= self.done.keys():
-                break
+            if number >= requests:
+                steps = self._still(steps)
+                if not steps:
+                    break
             step = self._random.choice(steps)
             try:
                 step()
@@ -83,6 +86,16 @@ class Client:
             except _ORDINARY as exc:
                 name = type(exc).__name__
             self.done[name] = self.done.get(name, 0) + 1
+
+    def _still(self, steps: Sequence[Callable[[], None]]
+               ) -> tuple[Callable[[], None], ...]:
+        """Give what has not been served, and what makes room for it."""
+        missing = tuple(step for step in steps
+                        if step.__name__ not in self.done)
+        if not missing:
+            return ()
+        return (*missing, *([self._end] if self._leases else []),
+                *([self._release] if self._held else []))
 
     def _lease(self) -> None:
         now = clock.utc_now()

@@ -142,6 +142,25 @@ class TestStart(leases.TestCase):
         self.assertEqual(ACTIVE, self.lease(lease).status)
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
 
+    def test_node_that_is_used_while_its_lessee_is_written_gets_it(self):
+        """What is about to be written stands in the row already."""
+        (node,) = self.leasing.hosts(lessee='operators')
+        lease = self.leasing.create(1, 4)
+        self.ironic.refuses.add(node)
+        self.at(1)
+        self.work()
+        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        passage.close(self.engine, through, False)
+        self.assertEqual('operators', self.ironic.there[node].lessee)
+        self.ironic.refuses.clear()
+        self.soon()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
+        self.at(5)
+        self.work()
+        self.soon()
+        self.assertEqual('operators', self.ironic.there[node].lessee)
+
     def test_lease_that_is_over_before_it_could_start_takes_no_node(self):
         self.leasing.hosts()
         lease = self.leasing.create(1, 4)
