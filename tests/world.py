@@ -28,6 +28,7 @@ import datetime
 import functools
 import itertools
 import pathlib
+import random
 import tempfile
 from typing import Any
 import uuid as uuid_module
@@ -54,6 +55,16 @@ from ironic_reservations.reconciler import mirror
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 _PAGE = 2
 ALL_NODES = facts.Visibility(everything=True)
+
+
+class SameUuids(fixtures.Fixture):
+    """The same uuids each time, for who tries the same steps again."""
+
+    def _setUp(self) -> None:
+        chance = random.Random(0)
+        self.useFixture(fixtures.MonkeyPatch(
+            'uuid.uuid4', lambda: uuid_module.UUID(
+                int=chance.getrandbits(128), version=4)))
 
 
 def new_uuid() -> str:

@@ -60,6 +60,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         super().__init__()
         self.world = world.World(guard__passage_timeout=TIMEOUT)
         self.world.setUp()
+        self.world.useFixture(world.SameUuids())
         self.nodes = self.world.enrol(NODES)
         self.promises = {}      # by uuid: given, and neither seen to end
         self.strangers = set()  # nodes that somebody deployed unreserved

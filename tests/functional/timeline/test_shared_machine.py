@@ -47,6 +47,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         super().__init__()
         self.world = world.World(reservations__max_ttl=100 * HOUR)
         self.world.setUp()
+        self.world.useFixture(world.SameUuids())
         self.leasing = leasing.Leasing(self.world)
         self.engine = self.world.engine
         # Two that are alike, one that is not, and one that is no host.
