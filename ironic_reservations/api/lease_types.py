@@ -57,18 +57,23 @@ class Name(wtypes.UserType):
         return value
 
 
-class HostCount(wtypes.UserType):
-    """A number of hosts."""
+class Count(wtypes.UserType):
+    """How many of something a reservation takes.
 
-    name = 'number of hosts'
+    :param what: of what, for who reads the refusal.
+    """
 
-    @staticmethod
-    def validate(value: Any) -> int:
+    def __init__(self, what: str) -> None:
+        self.name = f'number of {what}'
+        self._what = what
+
+    def validate(self, value: Any) -> int:
         # NOTE: bool is an int to Python, and no number to anybody.
         if (not isinstance(value, int) or isinstance(value, bool)
                 or not 1 <= value <= _MAX_HOSTS):
-            raise ValueError('a whole number of hosts, at least 1 and not in '
-                             f'quotes, is expected, not {types.shown(value)}')
+            raise ValueError(
+                f'a whole number of {self._what}, at least 1 and not in '
+                f'quotes, is expected, not {types.shown(value)}')
         return value
 
 
@@ -199,8 +204,8 @@ class NewReservation(wtypes.Base):
     """One reservation of a new lease."""
 
     resource_type = types.attribute(types.Text())
-    min = types.attribute(HostCount())
-    max = types.attribute(HostCount())
+    min = types.attribute(Count('hosts'))
+    max = types.attribute(Count('hosts'))
     hypervisor_properties = types.attribute(types.Text())
     resource_properties = types.attribute(types.Text())
     before_end = types.attribute(BeforeEnd())
@@ -213,7 +218,7 @@ class NewInstances(wtypes.Base):
     vcpus = types.attribute(Size())
     memory_mb = types.attribute(Size())
     disk_gb = types.attribute(Size())
-    amount = types.attribute(HostCount())
+    amount = types.attribute(Count('instances'))
     affinity = types.attribute(Affinity())
     resource_properties = types.attribute(types.Text())
 
@@ -244,15 +249,15 @@ class ReservationUpdate(wtypes.Base):
     """What changes for one reservation of a lease."""
 
     id = types.attribute(types.Uuid())
-    min = types.attribute(HostCount())
-    max = types.attribute(HostCount())
+    min = types.attribute(Count('hosts'))
+    max = types.attribute(Count('hosts'))
     hypervisor_properties = types.attribute(types.Text())
     resource_properties = types.attribute(types.Text())
     give_back = types.attribute(Hosts())
     vcpus = types.attribute(Size())
     memory_mb = types.attribute(Size())
     disk_gb = types.attribute(Size())
-    amount = types.attribute(HostCount())
+    amount = types.attribute(Count('instances'))
     affinity = types.attribute(Affinity())
 
 

@@ -109,7 +109,7 @@ _POSTED: dict[str, tuple[Any, str, str]] = {
                                  'reservations[0]: Missing parameter vcpus'),
     'instances_without_an_amount': (_sized(amount=None), _REFUSED,
                                     'Missing parameter amount'),
-    'no_instances': (_sized(amount=0), _REFUSED, 'amount'),
+    'no_instances': (_sized(amount=0), _REFUSED, 'whole number of instances'),
     'amount_in_quotes': (_sized(amount='2'), _REFUSED, 'amount'),
     'size_that_is_empty': (_sized(disk_gb=''), _REFUSED,
                            "disk_gb: a whole number from 0"),
