@@ -21,6 +21,7 @@ import dataclasses
 import datetime
 import enum
 
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import reasons
 
 AVAILABLE = 'available'
@@ -39,7 +40,7 @@ class State(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node as Ironic described it last.
+    """A node as Ironic described it last, or a compute host of Nova.
 
     :ivar uuid: canonical, lower case, with hyphens.
     :ivar generation: counts the changes to the node's bookings; a commit
@@ -47,6 +48,8 @@ class Node:
     :ivar reservable: the operator's switch.
     :ivar properties: what Ironic knows of its size: pairs of a name and a
         value.
+    :ivar inventories: of a compute host, as Placement says: pairs of a class
+        and what there is of it; ``None`` for a node of Ironic.
     """
 
     uuid: str
@@ -62,6 +65,12 @@ class Node:
     owner: str | None = None
     lessee: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
+    inventories: tuple[tuple[str, inventories.Inventory], ...] | None = None
+
+    @property
+    def compute(self) -> bool:
+        """Tell whether it is a compute host, which instances share."""
+        return self.inventories is not None
 
 
 @dataclasses.dataclass(frozen=True)

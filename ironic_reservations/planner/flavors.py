@@ -213,6 +213,11 @@ def read(flavor: Flavor) -> Request:
         policy)
 
 
+def asks(key: str) -> bool:
+    """Tell whether an extra spec names a resource, a trait or the groups."""
+    return key == GROUP_POLICY or _KEY.fullmatch(key) is not None
+
+
 def _read_keys(extra_specs: Mapping[str, str],
                groups: dict[str, _Group]) -> str | None:
     policy = None

@@ -24,6 +24,9 @@ import enum
 
 from ironic_reservations.planner import holds
 
+#: So many consumers are named in a sentence.
+_NAMED = 5
+
 
 class Kind(enum.StrEnum):
     """What can differ."""
@@ -60,6 +63,7 @@ class Difference:
     :ivar node_uuid: empty where it is about no node.
     :ivar detail: a sentence for people.
     :ivar reservation_id: of the lease of instances that it is about.
+    :ivar shared: whether it is about a compute host.
     """
 
     kind: Kind
@@ -67,6 +71,7 @@ class Difference:
     consumer_uuid: str | None = None
     detail: str = dataclasses.field(default='', compare=False)
     reservation_id: str = ''
+    shared: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,7 +136,8 @@ def _compare(view: View) -> Iterator[Difference]:
     for consumer in view.strays:
         yield Difference(Kind.ORPHAN, node, consumer,
                          'It is held, and nothing says for what.')
-    yield from _about_usage(view, view.consumers)
+    yield from about_usage(view.node_uuid, view.consumers, view.usages,
+                           view.totals)
 
 
 def _about_hold(view: View, consumers: Mapping[str, Mapping[str, int]]
@@ -155,27 +161,39 @@ def _about_hold(view: View, consumers: Mapping[str, Mapping[str, int]]
     elif dict(there) != {view.class_name or hold.resource_class: 1}:
         yield Difference(
             Kind.HOLD_DIFFERS, view.node_uuid, hold.consumer_uuid,
-            f'The hold has {_told(there)}, the node is '
+            f'The hold has {told(there)}, the node is '
             f'{view.class_name or "of no class"}.')
 
 
-def _about_usage(view: View, consumers: Mapping[str, Mapping[str, int]]
-                 ) -> Iterator[Difference]:
-    for name, used in sorted(view.usages.items()):
+def about_usage(node: str, consumers: Mapping[str, Mapping[str, int]],
+                usages: Mapping[str, int], totals: Mapping[str, int],
+                shared: bool = False) -> Iterator[Difference]:
+    """Find what is used by nobody, or more than there is.
+
+    :param usages: by class.
+    :param totals: what there is of each, where that was looked at.
+    """
+    for name, used in sorted(usages.items()):
         owned = sum(there.get(name, 0) for there in consumers.values())
-        if used != owned:
+        # NOTE: servers come and go on a compute host while it is read.
+        if used > owned or (used < owned and not shared):
             yield Difference(
-                Kind.GHOST, view.node_uuid, None,
+                Kind.GHOST, node, None,
                 f'{used - owned} of the {used} {name} that are used have no '
                 'consumer. "placement-manage db online_data_migrations" '
-                'makes one, which a later audit can tell.')
-        if used > view.totals.get(name, used):
+                'makes one, which a later audit can tell.', shared=shared)
+        if used > totals.get(name, used):
+            having = sorted(consumer for consumer, there in consumers.items()
+                            if there.get(name))
+            more = len(having) - _NAMED
             yield Difference(
-                Kind.OVERALLOCATED, view.node_uuid, None,
-                f'{used} {name} are used of {view.totals[name]}, by '
-                f'{", ".join(sorted(consumers))}.')
+                Kind.OVERALLOCATED, node, None,
+                f'{used} {name} are used of {totals[name]}, by '
+                f'{", ".join(having[:_NAMED])}'
+                + (f' and {more} more.' if more > 0 else '.'), shared=shared)
 
 
-def _told(resources: Mapping[str, int]) -> str:
+def told(resources: Mapping[str, int]) -> str:
+    """Say for people what somebody has."""
     return ', '.join(f'{amount} {name}'
                      for name, amount in sorted(resources.items()))

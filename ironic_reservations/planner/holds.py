@@ -18,6 +18,8 @@ import dataclasses
 import datetime
 import enum
 
+from ironic_reservations.planner import inventories
+
 
 class HoldState(enum.StrEnum):
     """Where a hold stands.
@@ -46,7 +48,8 @@ class Hold:
     :ivar consumer_uuid: never used before, and never again.
     :ivar owner: the reservation, or the booking of a lease, that the node is
         held for.
-    :ivar resource_class: of Placement.
+    :ivar resource_class: of Placement, of which the node has one; ``None``
+        where it is a share of a compute host.
     :ivar deadline: until when whoever works on it may; for others it is out
         of bounds until then.
     :ivar landed: whether Placement has said that it was written.
@@ -54,13 +57,14 @@ class Hold:
         is the consumer.
     :ivar generation: counts the changes to the row; a change names the one
         that it has seen.
+    :ivar amounts: of a share of a compute host.
     """
 
     id: int
     consumer_uuid: str
     node_uuid: str
     owner: str
-    resource_class: str
+    resource_class: str | None
     project_id: str
     user_id: str
     state: HoldState
@@ -69,6 +73,15 @@ class Hold:
     landed: bool = False
     instance_uuid: str | None = None
     generation: int = 0
+    amounts: inventories.Amounts | None = None
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Give what its consumer has of the node."""
+        if self.amounts is not None:
+            return dict(self.amounts)
+        assert self.resource_class is not None
+        return {self.resource_class: 1}
 
     @property
     def handed(self) -> bool:
@@ -81,6 +94,7 @@ class Promise:
     """What has a node now, so that the node is to be held.
 
     :ivar owner: the reservation, or the booking of a lease.
+    :ivar amounts: its share, of a compute host; ``None``: the whole node.
     """
 
     owner: str
@@ -88,3 +102,4 @@ class Promise:
     instance_uuid: str | None
     project_id: str | None
     user_id: str | None
+    amounts: inventories.Amounts | None = None

@@ -19,8 +19,10 @@ The words are those of Blazar: ``virtual:instance`` says the sizes, and
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from ironic_reservations.planner import flavors
+from ironic_reservations.planner import instance_flavors
 from ironic_reservations.planner import inventories
 
 VIRTUAL_INSTANCE = 'virtual:instance'
@@ -32,11 +34,45 @@ Sizes = tuple[int, int, int]
 
 
 @dataclasses.dataclass(frozen=True)
+class Need:
+    """What one instance needs of a host.
+
+    :ivar request: what the flavor asks for that was named; ``None`` where
+        the sizes are all.
+    """
+
+    sizes: Sizes
+    request: flavors.Request | None = None
+
+    # NOTE: asked for once for each instance that stands on a host.
+    @functools.cached_property
+    def amounts(self) -> inventories.Amounts:
+        """Give what it needs of each class.
+
+        :raises ValueError: it needs nothing, or several providers.
+        """
+        if self.request is not None:
+            return inventories.of_request(self.request)
+        return inventories.of_sizes(*self.sizes)
+
+    def met_by(self, there: inventories.Inventories,
+               traits: frozenset[str]) -> bool:
+        """Tell whether an empty host would do.
+
+        :param there: as of :func:`~.host_inventories.of`.
+        """
+        if self.request is not None:
+            return inventories.suits(self.request, there, traits)
+        return inventories.misfit(there, self.amounts) is None
+
+
+@dataclasses.dataclass(frozen=True)
 class InstanceWish:
     """What each instance of a new reservation is to be like.
 
     :ivar affinity: true: all on one host; false: all on different ones.
     :ivar source_flavor_id: the flavor that was named, if one was.
+    :ivar flavor: what it is, where that is known; the sizes are its own.
     """
 
     vcpus: int
@@ -44,18 +80,43 @@ class InstanceWish:
     disk_gb: int
     affinity: bool | None = None
     source_flavor_id: str | None = None
+    flavor: flavors.Flavor | None = None
+
+    @classmethod
+    def of_flavor(cls, ident: str, flavor: flavors.Flavor) -> InstanceWish:
+        """Give a wish for instances of a flavor."""
+        return cls(flavor.vcpus, flavor.ram_mb, flavor.disk_gb,
+                   source_flavor_id=ident, flavor=flavor)
 
     @property
     def sizes(self) -> Sizes:
         """Give what one instance has."""
         return self.vcpus, self.memory_mb, self.disk_gb
 
+    @functools.cached_property
+    def request(self) -> flavors.Request | None:
+        """Give what the flavor asks for; ``None``: the sizes are all.
+
+        :raises FlavorRefused: it cannot be read.
+        """
+        return None if self.flavor is None else (
+            instance_flavors.request(self.flavor))
+
+    @property
+    def need(self) -> Need:
+        """Give what one instance needs.
+
+        :raises FlavorRefused: its flavor cannot be read.
+        """
+        return Need(self.sizes, self.request)
+
     def reserved(self, ident: str, reservation_id: str,
                  amount: int) -> InstanceReservation:
         """Give what is written of it."""
         return InstanceReservation(
             ident, reservation_id, self.vcpus, self.memory_mb, self.disk_gb,
-            amount, self.affinity, source_flavor_id=self.source_flavor_id)
+            amount, self.affinity, source_flavor_id=self.source_flavor_id,
+            request=self.request, flavor=self.flavor)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +145,7 @@ class InstanceReservation:
     :ivar source_flavor_id: the flavor that was named in the request.
     :ivar request: what that asked for then; ``None`` where the sizes are
         all.
+    :ivar flavor: what it was then, where that is known.
     """
 
     id: str
@@ -98,6 +160,8 @@ class InstanceReservation:
     server_group_id: str | None = None
     source_flavor_id: str | None = None
     request: flavors.Request | None = None
+    flavor: flavors.Flavor | None = dataclasses.field(default=None,
+                                                      hash=False)
 
     @property
     def sizes(self) -> Sizes:
@@ -117,23 +181,7 @@ class InstanceReservation:
             affinity=(self.affinity if change.keeps_affinity
                       else change.affinity))
 
-    @property
-    def amounts(self) -> inventories.Amounts:
-        """Give what one instance needs of a host.
-
-        :raises ValueError: it needs nothing, or several providers.
-        """
-        if self.request is not None:
-            return inventories.of_request(self.request)
-        return inventories.of_sizes(self.vcpus, self.memory_mb, self.disk_gb)
-
-    def suits(self, there: inventories.Inventories,
-              traits: frozenset[str]) -> bool:
-        """Tell whether an empty host would do for one instance.
-
-        :param there: of a compute host, or
-            :func:`~.inventories.of_node` of a node of Ironic.
-        """
-        if self.request is not None:
-            return inventories.suits(self.request, there, traits)
-        return inventories.misfit(there, self.amounts) is None
+    @functools.cached_property
+    def need(self) -> Need:
+        """Give what one instance needs."""
+        return Need(self.sizes, self.request)

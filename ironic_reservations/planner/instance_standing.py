@@ -10,21 +10,70 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Instances as they stand on the timelines of hosts: rows in, promises out.
+"""What stands on the timeline of any host: rows in, promises out.
+
+As :mod:`~ironic_reservations.planner.standing`, with instances for what they
+are: a whole node of Ironic each, or a share of a compute host.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import datetime
 
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_inventories
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instances
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
+
+
+def draw(here: standing.Standing, number: int, now: datetime.datetime,
+         margin: int, eligible: Callable[[requirements.Requirement], int]
+         ) -> list[instances.Promise]:
+    """Give all that is promised of one host, as the planner wants it.
+
+    What cannot stand where it is planned is left out, see :func:`stranded`.
+
+    :param margin: for cleaning, in microseconds.
+    :param eligible: gives the set of hosts that meet a requirement.
+    """
+    if here.host.node.compute and here.unfit() is None:
+        return _settled(here, number, now, margin, eligible)[0]
+    rows = {standing.name(row): row.reservation_id
+            for row, _ in here.promised
+            if row.reservation_id in here.instances}
+    return [seated(booking, here.instances[rows[booking.id]])
+            if booking.id in rows else booking
+            for booking in standing.draw(here, number, now, margin,
+                                         eligible)]
+
+
+def stranded(here: standing.Standing, now: datetime.datetime
+             ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
+    """Give what is planned on a host and cannot start there."""
+    if not here.host.node.compute or here.unfit() is not None:
+        return standing.stranded(here, now)
+    homeless = _settled(here, 0, now, 0, lambda _: 1)[1]
+    return [each for each in here.promised
+            if standing.name(each[0]) in homeless]
+
+
+def _settled(here: standing.Standing, number: int, now: datetime.datetime,
+             margin: int, eligible: Callable[[requirements.Requirement], int]
+             ) -> tuple[list[instances.Promise], frozenset[str]]:
+    there = sorted((promise(row, here.instances[row.reservation_id], number,
+                            now, margin, eligible(wanted))
+                    for row, wanted in here.promised),
+                   key=lambda each: (each.start, each.id))
+    return settle(inventories.capacities(
+        host_inventories.of(here.host.node)), (), there)
 
 
 def promise(row: leases.NodeBooking,
@@ -52,7 +101,7 @@ def seated(booking: bookings.Booking,
     """Give an instance on the host of a booking that was drawn for it."""
     return instances.Instance(
         booking.id, booking.start, booking.end, booking.node,
-        booking.eligible, wanted.amounts, wanted.reservation_id,
+        booking.eligible, wanted.need.amounts, wanted.reservation_id,
         wanted.affinity, booking.movable, booking.margin)
 
 

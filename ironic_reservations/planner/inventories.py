@@ -23,17 +23,10 @@ from collections.abc import Mapping
 import dataclasses
 import enum
 
-from ironic_reservations.planner import facts
 from ironic_reservations.planner import flavors
 
 #: Pairs of a class and an amount above zero, by class.
 Amounts = tuple[tuple[str, int], ...]
-
-#: Longer numbers are none: Python would not read them.
-_MAX_DIGITS = 64
-#: What Ironic calls what Nova counts.
-_OF_PROPERTIES = (('cpus', flavors.VCPU), ('memory_mb', flavors.MEMORY_MB),
-                  ('local_gb', flavors.DISK_GB))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,6 +36,7 @@ class Inventory:
     :ivar reserved: not to be given to anybody.
     :ivar allocation_ratio: how often the rest is given.
     :ivar min_unit: of one instance; so are ``max_unit`` and ``step_size``.
+    :ivar used: by others than leases, for as long as they are there.
     """
 
     total: int
@@ -51,6 +45,7 @@ class Inventory:
     min_unit: int = 1
     max_unit: int = flavors.MAX_AMOUNT
     step_size: int = 1
+    used: int = 0
 
     @property
     def capacity(self) -> int:
@@ -58,7 +53,7 @@ class Inventory:
         # NOTE: Placement compares whole numbers with this product, so that
         # what is behind the point never counts.
         return max(0, int((self.total - self.reserved)
-                          * self.allocation_ratio))
+                          * self.allocation_ratio) - self.used)
 
 
 Inventories = Mapping[str, Inventory]
@@ -128,22 +123,6 @@ def of_request(request: flavors.Request) -> Amounts:
             'different providers. What can be reserved comes from one '
             'provider; write none as its group_policy.'))
     return amounts(request.totals())
-
-
-def of_node(node: facts.Node) -> dict[str, Inventory]:
-    """Give what a node of Ironic has: its sizes, and one of its class.
-
-    A size that Ironic does not say, or not as a whole number, is absent.
-    """
-    found = {}
-    known = dict(node.properties)
-    for name, resource_class in _OF_PROPERTIES:
-        size = known.get(name, '')
-        if len(size) <= _MAX_DIGITS and size.isascii() and size.isdigit():
-            found[resource_class] = Inventory(int(size))
-    if node.resource_class:
-        found[flavors.class_of_node(node.resource_class)] = Inventory(1)
-    return found
 
 
 def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:

@@ -145,7 +145,8 @@ def backoff(attempts: int, longest: float, chance: float) -> float:
 def broken(node: facts.Node | None) -> str | None:
     """Tell why a node is of no use to the lease that has it, if so."""
     if node is None or node.provision_state == standing.GONE:
-        return 'is gone from Ironic'
+        return ('is gone from Placement' if node is not None and node.compute
+                else 'is gone from Ironic')
     if node.maintenance:
         return 'is in maintenance'
     if node.provision_state not in (facts.AVAILABLE, *_COMING, *_USED) or (
@@ -171,12 +172,16 @@ class AtStart:
 def at_start(node: facts.Node | None, taken: str | None) -> AtStart:
     """Look at a node that is to be given to a lease.
 
-    :param node: as Ironic shows it.
+    :param node: as Ironic shows it; a compute host as it is mirrored.
     :param taken: by whom else, in words.
     """
     useless = broken(node)
     if node is None or node.provision_state == standing.GONE:
         return AtStart(False, True, useless)
+    if node.compute:
+        # NOTE: others have what they have of it, and holding a share tells
+        # whether there is enough left.
+        return AtStart(True, True, useless)
     if taken is not None:
         return AtStart(False, useless is not None, useless or taken)
     if node.instance_uuid is not None or node.provision_state in _USED:
@@ -192,7 +197,7 @@ def at_start(node: facts.Node | None, taken: str | None) -> AtStart:
 
 def unready(node: facts.Node | None) -> str | None:
     """Tell what is waited for before a node of a lease can be used."""
-    if (node is None or broken(node) is not None
+    if (node is None or node.compute or broken(node) is not None
             or node.instance_uuid is not None
             or node.provision_state not in _COMING):
         return None

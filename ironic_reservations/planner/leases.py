@@ -234,6 +234,8 @@ class Wish:
 
     :ivar instances: what each has to be like, where it is of instances;
         then ``least`` and ``most`` are their amount.
+    :ivar flavor_id: the id or the name of a flavor that Nova is asked for;
+        until it has answered, nothing is known of ``instances``.
     """
 
     least: int
@@ -243,6 +245,7 @@ class Wish:
     before_end: str = 'default'
     resource_type: str = PHYSICAL_HOST
     instances: instance_reservations.InstanceWish | None = None
+    flavor_id: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -55,7 +55,7 @@ def wish(document: Mapping[str, Any]) -> Wish:
     :param document: the flavor as Nova's API shows it.
     :raises FlavorRefused: it cannot be read, or asks for what no node has.
     """
-    request = flavors.read(_flavor(document))
+    request = flavors.read(read(document))
     asked = [(f'resources{group.suffix}:{name}', group, name, amount)
              for group in request.groups for name, amount in group.resources]
     for key, _, name, _ in asked:
@@ -74,7 +74,12 @@ def wish(document: Mapping[str, Any]) -> Wish:
     return Wish(name, group.required, group.forbidden)
 
 
-def _flavor(document: Mapping[str, Any]) -> flavors.Flavor:
+def read(document: Mapping[str, Any]) -> flavors.Flavor:
+    """Read a flavor.
+
+    :param document: as Nova's API shows it.
+    :raises FlavorRefused: it is no such document.
+    """
     for key in document:
         if key not in KEYS:
             raise flavors.FlavorRefused(key, (
@@ -93,6 +98,12 @@ def _flavor(document: Mapping[str, Any]) -> flavors.Flavor:
         disk_gb=sizes['disk_gb'], ephemeral_gb=sizes['ephemeral_gb'],
         swap_mb=sizes['swap_mb'],
         extra_specs=_extra_specs(document['extra_specs']))
+
+
+def shown(flavor: flavors.Flavor) -> dict[str, Any]:
+    """Give a flavor as Nova's API shows it, without its names."""
+    return {**{key: getattr(flavor, field) for field, key in _SIZES.items()},
+            'extra_specs': dict(flavor.extra_specs)}
 
 
 def _size(key: str, value: Any) -> int:

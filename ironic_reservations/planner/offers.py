@@ -142,10 +142,11 @@ def _shifts_later(ground: _Ground, demands: Sequence[bookings.Demand],
     start comes to where the booking lets go.
     """
     most = latest - max(demand.end for demand in demands)
+    everyone = ground.everyone(demands)
     shifts: set[int] = set()
     for demand in demands:
         start = demand.start
-        for node in ground.everyone(demand.eligible):
+        for node in everyone:
             untils = ground.now.untils[node]
             first = bisect.bisect_right(untils, start)
             shifts.update([until - start for until in untils[first:]])
@@ -156,10 +157,11 @@ def _shifts_earlier(ground: _Ground,
                     demands: Sequence[bookings.Demand],
                     earliest: int) -> Iterator[int]:
     most = min(demand.start for demand in demands) - earliest
+    everyone = ground.everyone(demands)
     shifts: set[int] = set()
     for demand in demands:
         until = demand.until
-        for node in ground.everyone(demand.eligible):
+        for node in everyone:
             starts = ground.now.starts[node]
             last = bisect.bisect_left(starts, until)
             shifts.update([until - start for start in starts[:last]])
@@ -197,8 +199,15 @@ class _Ground:
             self._profiles[nodes] = _Profile(self.now, nodes)
         return self._profiles[nodes]
 
-    def everyone(self, eligible: int) -> tuple[int, ...]:
-        """Give all nodes on which a booking could matter to a demand."""
+    def everyone(self, demands: Iterable[bookings.Demand]
+                 ) -> tuple[int, ...]:
+        """Give all nodes on which a booking could matter to demands.
+
+        NOTE: to all of them together, since one may make room for another.
+        """
+        eligible = 0
+        for demand in demands:
+            eligible |= demand.eligible
         if eligible not in self._everyone:
             self._everyone[eligible] = fleet.members(
                 _everyone(self.now, eligible))
@@ -252,9 +261,10 @@ def _shorter(ground: _Ground, demands: tuple[bookings.Demand, ...],
         if missing is not None:
             end = min(end, missing - demand.margin + 1)
     # Room appears where a window's end comes to where a booking starts.
+    everyone = ground.everyone(demands)
     ends: set[int] = set()
     for demand in demands:
-        for node in ground.everyone(demand.eligible):
+        for node in everyone:
             starts = ground.now.starts[node]
             first = bisect.bisect_right(starts, begin + demand.margin)
             last = bisect.bisect_left(starts, end + demand.margin)

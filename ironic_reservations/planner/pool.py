@@ -87,11 +87,15 @@ class Pool:
 
     def promised(self) -> Iterator[instances.Promise]:
         """Give everything that is promised, host by host."""
-        for node, row in enumerate(self.timeline.rows):
-            for booking in row:
-                if not isinstance(booking, Shared | Seat):
-                    yield booking
-            yield from self.rows[node]
+        for node in range(len(self.rows)):
+            yield from self.on(node)
+
+    def on(self, node: int) -> Iterator[instances.Promise]:
+        """Give everything that is promised of one host."""
+        for booking in self.timeline.rows[node]:
+            if not isinstance(booking, Shared | Seat):
+                yield booking
+        yield from self.rows[node]
 
     def adding(self, added: Iterable[instances.Promise]) -> Pool:
         """Give the pool with more promised.

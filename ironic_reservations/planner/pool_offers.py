@@ -64,6 +64,10 @@ def offers(now: pool.Pool, demands: Sequence[instances.Wish], earliest: int,
     :param earliest: before this nothing can start.
     :param latest: after this nothing can end.
     """
+    whole = pool_planning.as_whole(now, demands)
+    if whole is not None:
+        return tuple(_of_whole(demands, offer) for offer in node_offers.offers(
+            now.timeline, whole, earliest, latest, limits, kinds))
     ground = _Ground(now, tuple(demands), limits)
     most = latest - max(demand.end for demand in demands)
     least = earliest - min(demand.start for demand in demands)
@@ -84,9 +88,24 @@ def soonest(now: pool.Pool, demands: Sequence[instances.Wish], latest: int,
 
     :param latest: after this nothing can end.
     """
+    whole = pool_planning.as_whole(now, demands)
+    if whole is not None:
+        offer = node_offers.soonest(now.timeline, whole, latest, limits)
+        return None if offer is None else _of_whole(demands, offer)
     ground = _Ground(now, tuple(demands), limits)
     most = latest - max(demand.end for demand in demands)
     return ground.first(Kind.LATER, itertools.chain([0], ground.later(most)))
+
+
+def _of_whole(demands: Sequence[instances.Wish],
+              offer: node_offers.Offer) -> PoolOffer:
+    """Give an offer of whole hosts in the words of what was asked for."""
+    offered: list[instances.Wish] = []
+    for asked, given in zip(demands, offer.demands, strict=True):
+        offered.append(dataclasses.replace(
+            asked, start=given.start, end=given.end, amount=given.least)
+            if isinstance(asked, instances.InstanceDemand) else given)
+    return PoolOffer(offer.kind, tuple(offered), offer.nearest)
 
 
 class _Ground:

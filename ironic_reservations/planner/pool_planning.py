@@ -75,6 +75,19 @@ def plan(now: pool.Pool, demands: Sequence[instances.Wish],
     return _Planner(now, demands, limits).plan()
 
 
+def as_whole(now: pool.Pool, demands: Sequence[instances.Wish]
+             ) -> list[bookings.Demand] | None:
+    """Give demands as ones for whole hosts, where they are as good as that.
+
+    :returns: ``None`` where instances on compute hosts come into it.
+    """
+    whole = [each for demand in demands
+             if (each := _as_whole(now, demand)) is not None]
+    if len(whole) < len(demands) or _coupled(now, demands):
+        return None
+    return whole
+
+
 def _as_whole(now: pool.Pool,
               demand: instances.Wish) -> bookings.Demand | None:
     """Give a demand as one for whole hosts, where it is as good as one."""
@@ -118,6 +131,8 @@ def _adopted(now: pool.Pool, demands: Sequence[instances.Wish],
 def _coupled(now: pool.Pool, demands: Sequence[instances.Wish]) -> bool:
     """Tell whether instances that may move could make room for whole hosts.
     """
+    if not now.compute:
+        return False
     reached = pending = 0
     for demand in demands:
         pending |= demand.eligible
@@ -163,8 +178,22 @@ def _kind(draft: pool.Draft, demand: instances.Wish) -> units.Unit:
     """Give one unit of a demand, on no host yet."""
     if isinstance(demand, bookings.Demand):
         return units.unit((demand.booking(0, -1),), draft)
-    return units.unit([demand.instance(count, -1) for count in range(
-        demand.amount if demand.affinity is True else 1)], draft)
+    count = 1
+    if demand.affinity is True:
+        # NOTE: one more than any host has room for is as impossible as any
+        # number that somebody may send.
+        count = min(demand.amount, 1 + max(1, _most_together(draft, demand)))
+    return units.unit([demand.instance(number, -1)
+                       for number in range(count)], draft)
+
+
+def _most_together(draft: pool.Draft,
+                   demand: instances.InstanceDemand) -> int:
+    """Give how many of the instances the largest host can have at most."""
+    return max((min((draft.capacities[node] or {}).get(name, 0) // amount
+                    for name, amount in demand.amounts)
+                for node in fleet.members(demand.eligible & draft.compute)),
+               default=0)
 
 
 class _Planner:

@@ -32,7 +32,10 @@ import re
 from typing import Any
 from typing import NoReturn
 
+from ironic_reservations.planner import flavors
+from ironic_reservations.planner import host_inventories
 from ironic_reservations.planner import instance_reservations
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
 
 MAX_LENGTH = 10_000
@@ -54,8 +57,9 @@ _OF_PROPERTIES = {
     'cpu_arch': ('arch', 'cpu_arch'),
 }
 
-#: What of a host has to be enough for an instance, in their order.
-_SIZES = ('vcpus', 'memory_mb', 'local_gb')
+#: What the properties of a compute host are in Placement.
+_OF_INVENTORIES = {flavors.VCPU: 'cpus', flavors.MEMORY_MB: 'memory_mb',
+                   flavors.DISK_GB: 'local_gb'}
 
 _REFERENCE = '$'
 _LIKE_THIS = 'Write it like ["==", "$vcpus", "4"]'
@@ -189,25 +193,7 @@ class _Or:
             yield from part.terms()
 
 
-@dataclasses.dataclass(frozen=True)
-class _Size:
-    """Whether a host has so much, which Ironic says as a whole number."""
-
-    name: str
-    least: int
-
-    def matches(self, known: Known) -> bool:
-        value = known.get(self.name, '')
-        # NOTE: Python refuses to read integers of thousands of digits.
-        return (isinstance(value, str) and len(value) <= _MAX_DIGITS
-                and value.isascii() and value.isdigit()
-                and int(value) >= self.least)
-
-    def terms(self) -> Iterator[_Among | _Ordered]:
-        yield from ()
-
-
-_Condition = _Among | _Ordered | _Not | _And | _Or | _Size
+_Condition = _Among | _Ordered | _Not | _And | _Or
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,10 +201,13 @@ class Requirement:
     """What a host must be like, read from text by :func:`parse`.
 
     :ivar names: the properties that it asks about, without their ``$``.
+    :ivar need: of the instance that a host has to have room for when it is
+        empty; ``None``: it is had whole.
     """
 
     condition: _Condition
     names: frozenset[str] = dataclasses.field(compare=False)
+    need: instance_reservations.Need | None = None
 
     def __hash__(self) -> int:
         return self._hash
@@ -226,26 +215,51 @@ class Requirement:
     # NOTE: sets of hosts are looked up by it, once for each booking.
     @functools.cached_property
     def _hash(self) -> int:
-        return hash(self.condition)
+        return hash((self.condition, self.need))
 
     def matches(self, known: Known) -> bool:
-        """Tell whether a host will do.
+        """Tell whether a host is as the texts say.
 
         :param known: its properties, as of :func:`of_host`.
         """
         return self.condition.matches(known)
+
+    def met_by(self, host: Described) -> bool:
+        """Tell whether a host will do, when it is empty.
+
+        NOTE: a compute host is had in shares only.
+        """
+        if self.need is None:
+            return not host.compute and self.matches(host.known)
+        return self.matches(host.known) and self.need.met_by(
+            host.inventories, host.traits)
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """A host, as far as requirements ask about it.
+
+    :ivar known: its properties.
+    :ivar inventories: what it has.
+    :ivar compute: whether instances share it.
+    """
+
+    known: Known
+    inventories: inventories.Inventories
+    traits: frozenset[str]
+    compute: bool
 
 
 # NOTE: few, since each may be as large as a request is allowed to be; all
 # the leases that ask for the same share one.
 @functools.lru_cache(maxsize=128)
 def parse(hypervisor_properties: str, resource_properties: str,
-          sizes: instance_reservations.Sizes | None = None) -> Requirement:
+          need: instance_reservations.Need | None = None) -> Requirement:
     """Read what a lease asks of its hosts; a host must do for both texts.
 
     Texts that differ only in the white space of their JSON give equal values.
 
-    :param sizes: of the instance that a host has to have room for, when it
+    :param need: of the instance that a host has to have room for, when it
         is empty.
     :raises ValueError: a text is not of the grammar, or too large.
     """
@@ -253,8 +267,6 @@ def parse(hypervisor_properties: str, resource_properties: str,
         ('hypervisor_properties', hypervisor_properties),
         ('resource_properties', resource_properties))
         if (condition := _text(source, text)) is not None]
-    parts.extend(_Size(name, least) for name, least in zip(
-        _SIZES, sizes or (), strict=sizes is not None) if least)
     condition = _joined(_And, parts)
     terms = list(condition.terms())
     if len(terms) > MAX_TERMS:
@@ -262,7 +274,14 @@ def parse(hypervisor_properties: str, resource_properties: str,
             f'The hypervisor_properties and resource_properties make '
             f'{len(terms)} comparisons. Write at most {MAX_TERMS}; '
             '["in", "$rack", ["r1", "r2"]] counts as one.')
-    return Requirement(condition, frozenset(term.name for term in terms))
+    return Requirement(condition, frozenset(term.name for term in terms),
+                       need)
+
+
+def describe(host: leases.Host) -> Described:
+    """Give a host as requirements see it."""
+    return Described(of_host(host), host_inventories.of(host.node),
+                     host.node.traits, host.node.compute)
 
 
 def of_host(host: leases.Host) -> dict[str, Value]:
@@ -277,13 +296,17 @@ def of_host(host: leases.Host) -> dict[str, Value]:
         if name not in BUILTIN}
     known.update(
         id=str(host.id), hypervisor_hostname=node.name or node.uuid,
-        hypervisor_type='ironic', reservable=str(host.reservable),
-        node_uuid=node.uuid, traits=node.traits)
+        hypervisor_type='compute' if node.compute else 'ironic',
+        reservable=str(host.reservable), node_uuid=node.uuid,
+        traits=node.traits)
     for name, value in (('name', node.name), ('owner', node.owner),
                         ('resource_class', node.resource_class),
                         ('status', node.provision_state)):
         if value:
             known[name] = value
+    for key, there in node.inventories or ():
+        for name in _OF_PROPERTIES.get(_OF_INVENTORIES.get(key, ''), ()):
+            known[name] = str(there.total)
     for key, value in node.properties:
         if value:
             for name in _OF_PROPERTIES.get(key, ()):

@@ -10,11 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease of instances is to have in Placement and in Nova.
+"""What a lease that Nova is to use is to have in Placement and in Nova.
 
 A class of its own, offered by a child of each host as often as the lease has
-instances there, and a private flavor that asks for it.  Pure: the engine
-looks, this says which steps are left, the engine takes them and looks again.
+instances there, or once where it has the host, and a private flavor that asks
+for it.  Pure: the engine looks, this says which steps are left, the engine
+takes them and looks again.
 """
 
 from __future__ import annotations
@@ -72,6 +73,10 @@ class FlavorWanted:
     :ivar covered: classes that the hold on the hosts has already, so that
         servers are not to ask for them once more.
     :ivar extra_specs: of the flavor that was reserved for, such as traits.
+    :ivar keeps_sizes: whether a flavor that is there stays as large as it
+        is.
+    :ivar ephemeral_gb: in GiB.
+    :ivar swap_mb: in MiB.
     """
 
     vcpus: int
@@ -79,6 +84,9 @@ class FlavorWanted:
     disk_gb: int
     covered: frozenset[str] = SIZES
     extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    keeps_sizes: bool = False
+    ephemeral_gb: int = 0
+    swap_mb: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +140,8 @@ class FlavorSeen:
     disk_gb: int
     extra_specs: Mapping[str, str]
     projects: frozenset[str]
+    ephemeral_gb: int = 0
+    swap_mb: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -283,8 +293,9 @@ def _active(wanted: Wanted, seen: Seen, slot_class: str) -> Iterator[Step]:
 def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
             slot_class: str) -> Iterator[Step]:
     """NOTE: who may use it is last, since it asks for nothing before."""
-    if seen is not None and sizes_of(flavor) != (
-            seen.vcpus, seen.memory_mb, seen.disk_gb):
+    if seen is not None and not flavor.keeps_sizes and sizes_of(flavor) != (
+            seen.vcpus, seen.memory_mb, seen.disk_gb, seen.ephemeral_gb,
+            seen.swap_mb):
         # NOTE: nobody can change them; servers keep what they have.
         yield Step(Act.DELETE_FLAVOR)
         seen = None
@@ -301,9 +312,10 @@ def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
         yield Step(Act.ADD_ACCESS, wanted.project_id)
 
 
-def sizes_of(flavor: FlavorWanted) -> tuple[int, int, int]:
+def sizes_of(flavor: FlavorWanted) -> tuple[int, int, int, int, int]:
     """Give the sizes as Nova takes them, which has nothing without RAM."""
-    return max(1, flavor.vcpus), max(1, flavor.memory_mb), flavor.disk_gb
+    return (max(1, flavor.vcpus), max(1, flavor.memory_mb), flavor.disk_gb,
+            flavor.ephemeral_gb, flavor.swap_mb)
 
 
 def _take_back(host: str, child: Child) -> Iterator[Step]:

@@ -24,9 +24,10 @@ import operator
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import planning
-from ironic_reservations.planner import plans
-from ironic_reservations.planner import timeline
+from ironic_reservations.planner import instances
+from ironic_reservations.planner import pool
+from ironic_reservations.planner import pool_planning
+from ironic_reservations.planner import pool_plans
 
 #: What the planner calls the booking that room is made for.
 _TAKEN = 'taken'
@@ -34,17 +35,17 @@ _TAKEN = 'taken'
 
 @dataclasses.dataclass(frozen=True)
 class Cleared:
-    """The timeline with a node taken.
+    """The pool with a node taken.
 
     :ivar homeless: the ids of the demands for which nothing was found.
     """
 
-    timeline: timeline.Timeline
+    pool: pool.Pool
     homeless: frozenset[str] = frozenset()
 
 
-def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
-          ordered: bool = True) -> tuple[int, plans.Plan] | None:
+def first(now: pool.Pool, nodes: Sequence[int], start: int, end: int,
+          ordered: bool = True) -> tuple[int, pool_plans.PoolPlan] | None:
     """Find the first of some nodes that can be had, and what has to move.
 
     :param nodes: in the order of preference.
@@ -73,39 +74,39 @@ def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
     return found
 
 
-def _one_of(now: timeline.Timeline, nodes: Sequence[int], start: int,
-            end: int) -> tuple[int, plans.Plan] | None:
+def _one_of(now: pool.Pool, nodes: Sequence[int], start: int,
+            end: int) -> tuple[int, pool_plans.PoolPlan] | None:
     if not nodes:
         return None
-    outcome = planning.plan(now, [bookings.Demand(
+    outcome = pool_planning.plan(now, [bookings.Demand(
         _TAKEN, start, end, 1, 1, fleet.mask(nodes))])
-    if isinstance(outcome, plans.Refusal):
+    if isinstance(outcome, pool_plans.PoolRefusal):
         return None
     return outcome.granted[0][0].node, outcome
 
 
-def clear(now: timeline.Timeline, node: int, start: int, end: int,
-          leaving: Sequence[bookings.Demand]) -> Cleared:
+def clear(now: pool.Pool, node: int, start: int, end: int,
+          leaving: Sequence[instances.Wish]) -> Cleared:
     """Take a node, whatever stands there, and find other nodes for that.
 
     :param leaving: what stands there and has not started, with the nodes
         that would do instead.
     """
-    draft = timeline.Draft.of(now)
+    draft = pool.Draft.of(now)
     draft.write(node, [
-        *(booking for booking in now.rows[node]
-          if booking.until <= start or booking.start >= end),
+        *(each for each in now.on(node)
+          if draft.until(each, node) <= start or each.start >= end),
         bookings.Booking(f'{_TAKEN}/0', start, end, node, 1 << node, False)])
-    taken = draft.timeline()
+    taken = draft.pool()
     leaving = sorted(leaving, key=operator.attrgetter('start', 'id'))
-    outcome = planning.plan(taken, leaving)
-    if isinstance(outcome, plans.Plan):
-        return Cleared(outcome.timeline)
+    outcome = pool_planning.plan(taken, leaving)
+    if isinstance(outcome, pool_plans.PoolPlan):
+        return Cleared(outcome.pool)
     homeless = set()
     for demand in leaving:
-        outcome = planning.plan(taken, [demand])
-        if isinstance(outcome, plans.Plan):
-            taken = outcome.timeline
+        outcome = pool_planning.plan(taken, [demand])
+        if isinstance(outcome, pool_plans.PoolPlan):
+            taken = outcome.pool
         else:
             homeless.add(demand.id)
     return Cleared(taken, frozenset(homeless))

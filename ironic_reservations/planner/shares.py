@@ -175,6 +175,11 @@ def homeless(capacity: Capacity, there: Sequence[instances.Instance]
     NOTE: none is planned so; but an inventory may have shrunk since, or what
     has started may have been extended.
     """
+    ordered = sorted(there, key=lambda each: each.start)
+    if not ordered or all(
+            amount <= capacity.get(name, 0)
+            for name, amount in peak(ordered, ordered[0].start).items()):
+        return frozenset()
     kept = [each for each in there if not each.movable]
     out = set()
     for each in sorted(there, key=lambda each: (each.start, each.id)):

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
 import datetime
 import functools
@@ -22,6 +23,7 @@ import itertools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
@@ -44,6 +46,8 @@ class Standing:
 
     :ivar reservation: a live reservation of the node, if there is one.
     :ivar busy: whether a guarded request for the node is under way.
+    :ivar instances: what the lease reservations ask for that are of
+        instances and have something here, by their ids.
     """
 
     host: leases.Host
@@ -51,6 +55,8 @@ class Standing:
                     ...] = ()
     reservation: facts.Reservation | None = None
     busy: bool = False
+    instances: Mapping[str, instance_reservations.InstanceReservation] = (
+        dataclasses.field(default_factory=dict))
 
     def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
         """Give the booking that holds the node at an instant."""
@@ -93,8 +99,10 @@ class Standing:
         return None
 
     def ready(self) -> bool:
-        """Tell whether the node can be deployed at once."""
+        """Tell whether the host can be used at once."""
         node = self.host.node
+        if node.compute:
+            return self.unfit() is None
         return (node.provision_state == facts.AVAILABLE
                 and node.instance_uuid is None and not self.promised_now())
 

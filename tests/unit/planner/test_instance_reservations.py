@@ -127,13 +127,13 @@ class TestRows(testtools.TestCase):
     def test_sizes_and_flavors_say_which_hosts_suit(self):
         there = {name: inventories.Inventory(2048)
                  for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
-        self.assertTrue(WANTED.suits(there, frozenset()))
-        self.assertFalse(dataclasses.replace(WANTED, memory_mb=4096).suits(
-            there, frozenset()))
+        self.assertTrue(WANTED.need.met_by(there, frozenset()))
+        larger = dataclasses.replace(WANTED, memory_mb=4096)
+        self.assertFalse(larger.need.met_by(there, frozenset()))
         flavored = dataclasses.replace(WANTED, request=flavors.read(
             flavors.Flavor(1, 1, 1, extra_specs={
                 'resources:CUSTOM_GOLD': '1', 'trait:CUSTOM_A': 'required'})))
-        self.assertEqual(('CUSTOM_GOLD', 1), flavored.amounts[0])
+        self.assertEqual(('CUSTOM_GOLD', 1), flavored.need.amounts[0])
         there['CUSTOM_GOLD'] = inventories.Inventory(1)
-        self.assertFalse(flavored.suits(there, frozenset()))
-        self.assertTrue(flavored.suits(there, frozenset({'CUSTOM_A'})))
+        self.assertFalse(flavored.need.met_by(there, frozenset()))
+        self.assertTrue(flavored.need.met_by(there, frozenset({'CUSTOM_A'})))

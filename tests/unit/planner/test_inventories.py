@@ -20,6 +20,7 @@ import testtools
 
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import flavors
+from ironic_reservations.planner import host_inventories
 from ironic_reservations.planner import inventories
 
 HOST = {'VCPU': inventories.Inventory(8, 2, 2.0, 1, 4),
@@ -92,7 +93,7 @@ class TestNodes(testtools.TestCase):
     def test_node_has_its_sizes_and_one_of_its_class(self):
         node = facts.Node('u', resource_class='baremetal-gold', properties=(
             ('cpus', '16'), ('memory_mb', '65536'), ('local_gb', '1000')))
-        there = inventories.of_node(node)
+        there = host_inventories.of(node)
         self.assertEqual({'VCPU': 16, 'MEMORY_MB': 65536, 'DISK_GB': 1000,
                           'CUSTOM_BAREMETAL_GOLD': 1},
                          inventories.capacities(there))
@@ -103,7 +104,7 @@ class TestNodes(testtools.TestCase):
 
     def test_size_that_ironic_does_not_know_is_no_size(self):
         for value in ('', 'None', '-4', '4.5', '\u0664'):
-            self.assertEqual({}, inventories.of_node(facts.Node(
+            self.assertEqual({}, host_inventories.of(facts.Node(
                 'u', properties=(('cpus', value),))))
 
     def test_flavor_of_a_class_goes_to_nodes_of_the_class(self):
@@ -120,7 +121,7 @@ class TestNodes(testtools.TestCase):
             node = facts.Node('u', resource_class=resource_class,
                               traits=frozenset(traits))
             self.assertEqual(expected, inventories.suits(
-                request, inventories.of_node(node), node.traits))
+                request, host_inventories.of(node), node.traits))
 
 
 class TestFlavors(testtools.TestCase):

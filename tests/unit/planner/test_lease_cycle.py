@@ -200,6 +200,35 @@ class TestAtStart(testtools.TestCase):
             _node('clean failed'), 'taken'))
 
 
+class TestComputeHosts(testtools.TestCase):
+    """They have no state in Ironic, and are never anybody's alone."""
+
+    @staticmethod
+    def _host(**known):
+        return _node(None, inventories=(), **known)
+
+    def test_share_of_one_that_is_there_is_had_at_once(self):
+        for taken in (None, 'by somebody'):
+            self.assertEqual(lease_cycle.AtStart(True, True),
+                             lease_cycle.at_start(self._host(), taken))
+        self.assertIsNone(lease_cycle.unready(self._host()))
+        self.assertIsNone(lease_cycle.broken(self._host()))
+
+    def test_one_in_maintenance_is_had_and_told(self):
+        host = self._host(maintenance=True)
+        self.assertEqual(
+            lease_cycle.AtStart(True, True, 'is in maintenance'),
+            lease_cycle.at_start(host, None))
+
+    def test_one_that_is_gone_is_gone_from_placement(self):
+        host = dataclasses.replace(self._host(),
+                                   provision_state=standing.GONE)
+        self.assertEqual(
+            lease_cycle.AtStart(False, True, 'is gone from Placement'),
+            lease_cycle.at_start(host, None))
+        self.assertEqual('is gone from Placement', lease_cycle.broken(host))
+
+
 class TestAtEnd(testtools.TestCase):
 
     def _act(self, node, action='undeploy'):

@@ -113,3 +113,15 @@ class TestOffers(testtools.TestCase):
         self.assertEqual([(3, 5)], [(demand.start, demand.end)
                                     for offer in made
                                     for demand in offer.demands])
+
+    def test_earlier_window_where_one_demand_makes_room_for_the_other(self):
+        """What stands where only the other demand could be matters too."""
+        there = (bookings.Booking('there', 1, 2, 1, 3),)
+        made = offers.offers(
+            timeline.Timeline.of(2, there),
+            [bookings.Demand('one', 1, 2, 1, 1, 1),
+             bookings.Demand('other', 1, 3, 1, 1, 3)], 0, 30,
+            kinds=(offers.Kind.EARLIER,))
+        self.assertEqual([[(0, 1), (0, 2)]], [
+            [(demand.start, demand.end) for demand in offer.demands]
+            for offer in made])

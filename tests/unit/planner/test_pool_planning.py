@@ -255,6 +255,12 @@ class TestAffinity(testtools.TestCase):
         self.assertEqual([3], granted(plan(
             [SMALL] * 4, second.pool.promised(), host(0, 5, 3))))
 
+    def test_as_many_together_as_nobody_has_cost_nothing(self):
+        """Ten to the twelfth: each of them would take a while."""
+        answer = plan([SMALL, None], (), ask(0, 5, 10 ** 12, affinity=True))
+        self.assertTrue(answer.cause.proved)
+        self.assertEqual(10 ** 12 - 4, answer.short)
+
     def test_group_with_affinity_moves_as_one(self):
         group = [dataclasses.replace(there('g', 0, 5, 0, affinity=True),
                                      id=f'g/{number}')

@@ -25,6 +25,8 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import instance_reservations
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
 from tests import strategies
@@ -71,6 +73,19 @@ numbers = st.integers(-10**20, 10**20).map(str) | st.floats(
 words = st.text().filter(lambda text: not text.startswith('$'))
 
 
+MADE = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
+
+
+def _need(*sizes):
+    return instance_reservations.Need(sizes)
+
+
+def _described(capabilities, **properties):
+    return requirements.describe(leases.Host(
+        1, facts.Node('node', properties=tuple(properties.items())), MADE,
+        capabilities=capabilities))
+
+
 def _parse(condition):
     return requirements.parse(json.dumps(condition), '')
 
@@ -97,7 +112,8 @@ class TestComparison(testtools.TestCase):
         self.assertFalse(asked.matches({'vcpus': '4', 'gpu': 'a100'}))
 
     def test_host_must_have_the_sizes_of_an_instance(self):
-        asked = requirements.parse('["==", "$gpu", "h100"]', '', (4, 0, 10))
+        asked = requirements.parse('["==", "$gpu", "h100"]', '', _need(
+            4, 0, 10))
         self.assertEqual({'gpu'}, asked.names)
         for vcpus, local_gb, gpu, fits in (
                 ('4', '10', 'h100', True), ('64', '011', 'h100', True),
@@ -107,11 +123,25 @@ class TestComparison(testtools.TestCase):
                 ('-4', '10', 'h100', False), (' 4', '10', 'h100', False),
                 ('\u0664', '10', 'h100', False),
                 ('9' * 5000, '10', 'h100', False)):
-            self.assertIs(fits, asked.matches(
-                {'vcpus': vcpus, 'local_gb': local_gb, 'gpu': gpu}), vcpus)
-        self.assertFalse(asked.matches({'gpu': 'h100', 'local_gb': '10'}))
+            self.assertIs(fits, asked.met_by(_described(
+                {'gpu': gpu}, cpus=vcpus, local_gb=local_gb)), vcpus)
+        self.assertFalse(asked.met_by(_described({'gpu': 'h100'},
+                                                 local_gb='10')))
         self.assertNotEqual(asked, requirements.parse(
-            '["==", "$gpu", "h100"]', '', (4, 1, 10)))
+            '["==", "$gpu", "h100"]', '', _need(4, 1, 10)))
+
+    def test_compute_hosts_are_had_in_shares_only(self):
+        node = facts.Node('compute', provision_state=None, inventories=(
+            ('VCPU', inventories.Inventory(4, allocation_ratio=2.0)),))
+        host = requirements.describe(leases.Host(1, node, MADE))
+        self.assertFalse(requirements.parse('', '').met_by(host))
+        self.assertTrue(requirements.parse('', '', _need(8, 0, 0)).met_by(
+            host))
+        self.assertFalse(requirements.parse('', '', _need(9, 0, 0)).met_by(
+            host))
+        self.assertTrue(requirements.parse(
+            '["==", "$vcpus", "4"]', '["==", "$hypervisor_type", "compute"]',
+            _need(1, 0, 0)).met_by(host))
 
     def test_text_is_compared_with_regard_to_case(self):
         self.assertTrue(_matches(['==', '$rack', 'r1'], {'rack': 'r1'}))

@@ -19,6 +19,7 @@ import testtools
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import checker
 from ironic_reservations.planner import fleet
+from ironic_reservations.planner import pool
 from ironic_reservations.planner import room
 from ironic_reservations.planner import timeline
 from tests.unit.planner import oracle
@@ -40,12 +41,12 @@ def timelines(draw):
         there.append(bookings.Booking(
             str(count), start, ends[node], node, eligible | 1 << node,
             start > NOW))
-    return timeline.Timeline.of(nodes, there)
+    return pool.Pool.of([None] * nodes, there)
 
 
 def _possible(now, node, end):
     return oracle.exists(oracle.Case(
-        now.nodes, tuple(now.promised()),
+        len(now.rows), tuple(now.promised()),
         (bookings.Demand('taken', NOW, end, 1, 1, 1 << node),)), [1])
 
 
@@ -54,7 +55,7 @@ class TestFirst(testtools.TestCase):
     @hypothesis.given(timelines(), st.integers(1, 12), st.data())
     def test_first_that_can_be_had_is_found(self, now, end, data):
         """As a look at every assignment says."""
-        order = data.draw(st.permutations(range(now.nodes)))
+        order = data.draw(st.permutations(range(len(now.rows))))
         found = room.first(now, order, NOW, end)
         possible = [node for node in order if _possible(now, node, end)]
         self.assertEqual(possible[:1], [] if found is None else [found[0]])
@@ -63,18 +64,18 @@ class TestFirst(testtools.TestCase):
                 now.promised(), [bookings.Demand(
                     'taken', NOW, end, 1, 1,
                     found[1].granted[0][0].eligible)],
-                found[1].timeline.promised(), now.nodes))
+                found[1].pool.promised(), len(now.rows)))
 
     @hypothesis.given(timelines(), st.integers(1, 12))
     def test_any_that_can_be_had_will_do(self, now, end):
-        found = room.first(now, range(now.nodes), NOW, end, ordered=False)
-        possible = {node for node in range(now.nodes)
+        found = room.first(now, range(len(now.rows)), NOW, end, ordered=False)
+        possible = {node for node in range(len(now.rows))
                     if _possible(now, node, end)}
         self.assertEqual(bool(possible), found is not None)
         self.assertLessEqual({found[0]} if found else set(), possible)
 
     def test_no_nodes_is_no_room(self):
-        self.assertIsNone(room.first(timeline.Timeline.of(1), [], 0, 1))
+        self.assertIsNone(room.first(pool.Pool.of([None]), [], 0, 1))
 
 
 class TestClear(testtools.TestCase):
@@ -83,9 +84,10 @@ class TestClear(testtools.TestCase):
     def test_node_is_taken_and_what_can_be_kept_is_kept(self, now, end,
                                                         data):
         """All of it, exactly where all of it can be."""
-        node = data.draw(st.integers(0, now.nodes - 1))
-        hypothesis.assume(timeline.Draft.of(now).free(node, NOW, NOW + 1))
-        inside = [each for each in now.rows[node] if each.start < end]
+        node = data.draw(st.integers(0, len(now.rows) - 1))
+        hypothesis.assume(timeline.Draft.of(now.timeline).free(
+            node, NOW, NOW + 1))
+        inside = [each for each in now.on(node) if each.start < end]
         demands = [bookings.Demand(
             f'{each.id}:home', each.start, each.end, 1, 1,
             each.eligible & ~(1 << node)) for each in inside]
@@ -96,11 +98,11 @@ class TestClear(testtools.TestCase):
         taken = bookings.Booking('taken/0', NOW, end, node, 1 << node, False)
         stayed = [each for each in now.promised() if each not in inside]
         self.assertEqual([], checker.faults(
-            [*stayed, taken], kept, cleared.timeline.promised(), now.nodes))
+            [*stayed, taken], kept, cleared.pool.promised(), len(now.rows)))
 
     def test_node_is_taken_whatever_stands_there(self):
-        now = timeline.Timeline.of(1, [bookings.Booking(
+        now = pool.Pool.of([None], [bookings.Booking(
             'started', -1, 5, 0, 1, False)])
         cleared = room.clear(now, 0, 0, 3, [])
         self.assertEqual(['taken/0'], [each.id for each
-                                       in cleared.timeline.rows[0]])
+                                       in cleared.pool.on(0)])
