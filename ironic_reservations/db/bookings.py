@@ -23,6 +23,7 @@ import uuid as uuid_module
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
@@ -31,7 +32,6 @@ from ironic_reservations.planner import leases
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
-_i = tables.instance_reservations.c
 _STATES = {state.value: state for state in leases.BookingState}
 _COLUMNS = (_r.id, _r.lease_reservation_id, _r.place, _r.node_uuid,
             _r.starts_at, _r.expires_at, _r.state, _r.lessee,
@@ -43,9 +43,10 @@ _LEASED = sa.join(tables.reservations, tables.lease_reservations,
 # SELECT ... FROM reservations JOIN lease_reservations ...
 #   LEFT OUTER JOIN instance_reservations ON ... WHERE node_uuid IN (...)
 _WITH_WANTS = sa.select(
-    *_COLUMNS, _l.hypervisor_properties, _l.resource_properties, _i.vcpus,
-    _i.memory_mb, _i.disk_gb).select_from(sa.outerjoin(
-        _LEASED, tables.instance_reservations, _i.reservation_id == _l.id))
+    *_COLUMNS, _l.hypervisor_properties, _l.resource_properties,
+    *db_instances.COLUMNS).select_from(sa.outerjoin(
+        _LEASED, tables.instance_reservations,
+        tables.instance_reservations.c.reservation_id == _l.id))
 _WITH_WANTS_OF = _WITH_WANTS.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
@@ -54,8 +55,8 @@ _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
 _INSERT = sa.insert(tables.reservations)
 
 #: The hypervisor properties and the resource properties that were asked for,
-#: and the sizes of an instance, where one was.
-Wants = tuple[str, str, instance_reservations.Sizes | None]
+#: and what of each instance, where instances were.
+Wants = tuple[str, str, instance_reservations.InstanceReservation | None]
 
 
 def _booking(row: Sequence[Any]) -> leases.NodeBooking:
@@ -73,9 +74,14 @@ def read_with_wants(connection: sa.Connection,
     rows = (connection.execute(_WITH_WANTS) if node_uuids is None
             else connection.execute(_WITH_WANTS_OF,
                                     {'uuids': list(node_uuids)}))
-    return [(_booking(row), (row[10], row[11], None if row[12] is None
-                             else (row[12], row[13], row[14])))
-            for row in rows]
+    known: dict[str, instance_reservations.InstanceReservation] = {}
+    found: list[tuple[leases.NodeBooking, Wants]] = []
+    for row in rows:
+        # NOTE: a reservation may have thousands of instances.
+        if row[12] is not None and row[1] not in known:
+            known[row[1]] = db_instances.of_row(row[12:])
+        found.append((_booking(row), (row[10], row[11], known.get(row[1]))))
+    return found
 
 
 def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]

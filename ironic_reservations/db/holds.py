@@ -23,10 +23,12 @@ from collections.abc import Collection
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import json
 from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
@@ -37,12 +39,16 @@ _r = tables.reservations.c
 _COLUMNS = (_h.id, _h.consumer_uuid, _h.node_uuid, _h.owner,
             _h.resource_class, _h.project_id, _h.user_id, _h.state,
             _h.created_at, _h.deadline, _h.landed, _h.instance_uuid,
-            _h.generation)
+            _h.generation, _h.amounts)
 _STATES = {state.value: state for state in holds.HoldState}
+#: What is live of a node that is held whole: one at most.
+_WHOLE = 'node'
 
 
 def _hold(row: Sequence[Any]) -> holds.Hold:
-    return holds.Hold(*row[:7], _STATES[row[7]], *row[8:])
+    return holds.Hold(*row[:7], _STATES[row[7]], *row[8:13],
+                      None if row[13] is None else tuple(
+                          sorted(json.loads(row[13]).items())))
 
 
 def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
@@ -58,13 +64,16 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
         instance_uuid=hold.instance_uuid, state=hold.state.value,
         landed=hold.landed, created_at=hold.created_at,
         deadline=hold.deadline, generation=hold.generation,
-        live=_live(hold.state)))
+        amounts=None if hold.amounts is None else json.dumps(
+            dict(hold.amounts)), live=_live(hold)))
     assert result.inserted_primary_key is not None
     return dataclasses.replace(hold, id=result.inserted_primary_key[0])
 
 
-def _live(state: holds.HoldState) -> int | None:
-    return None if state is holds.HoldState.RELEASING else 1
+def _live(hold: holds.Hold) -> str | None:
+    if hold.state is holds.HoldState.RELEASING:
+        return None
+    return _WHOLE if hold.amounts is None else hold.owner
 
 
 def change(connection: sa.Connection, hold: holds.Hold,
@@ -83,7 +92,7 @@ def change(connection: sa.Connection, hold: holds.Hold,
     done = connection.execute(
         sa.update(tables.holds)
         .where(_h.id == hold.id, _h.generation == hold.generation)
-        .values(state=after.state.value, live=_live(after.state),
+        .values(state=after.state.value, live=_live(after),
                 deadline=after.deadline, landed=after.landed,
                 consumer_uuid=after.consumer_uuid,
                 instance_uuid=after.instance_uuid, updated_at=now,
@@ -106,7 +115,10 @@ def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
 
 def read_of_node(connection: sa.Connection,
                  node_uuid: str) -> list[holds.Hold]:
-    """Read the holds of a node: one that is live at most, and older ones."""
+    """Read the holds of a node: one that is live at most, and older ones.
+
+    Of a compute host one for each owner is live at most.
+    """
     return [_hold(row) for row in connection.execute(
         sa.select(*_COLUMNS).where(_h.node_uuid == node_uuid)
         .order_by(_h.id))]
@@ -156,20 +168,21 @@ def release(connection: sa.Connection, owners: Collection[str],
 
 def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
              now: datetime.datetime, deadline: datetime.datetime) -> None:
-    # UPDATE holds SET state = 'releasing', live = NULL,
-    #   generation = generation + 1, deadline = ...
+    # UPDATE holds SET deadline = ..., state = 'releasing', live = NULL,
+    #   generation = generation + 1
     #   WHERE (which) AND state <> 'releasing'
-    # NOTE: who may be in the middle of writing it keeps its deadline.
+    # NOTE: who may be in the middle of writing it keeps its deadline. That
+    # comes first, since MariaDB takes the new state for the old one after it.
+    until = sa.case((_h.state == holds.HoldState.ACTIVE.value,
+                     sa.bindparam('until', deadline, type_=_h.deadline.type)),
+                    else_=_h.deadline)
     connection.execute(
         sa.update(tables.holds)
         .where(which, _h.state != holds.HoldState.RELEASING.value)
-        .values(state=holds.HoldState.RELEASING.value, live=None,
-                generation=_h.generation + 1, updated_at=now,
-                deadline=sa.case(
-                    (_h.state == holds.HoldState.ACTIVE.value,
-                     sa.bindparam('until', deadline,
-                                  type_=_h.deadline.type)),
-                    else_=_h.deadline)))
+        .ordered_values((_h.deadline, until),
+                        (_h.state, holds.HoldState.RELEASING.value),
+                        (_h.live, None), (_h.updated_at, now),
+                        (_h.generation, _h.generation + 1)))
 
 
 def release_forsaken(connection: sa.Connection, now: datetime.datetime,
@@ -232,23 +245,42 @@ def read_consumer(connection: sa.Connection,
     return None if row is None else _hold(row)
 
 
+# SELECT ... FROM reservations LEFT OUTER JOIN nodes ON nodes.uuid = node_uuid
+#     AND inventories IS NOT NULL LEFT OUTER JOIN instance_reservations ON ...
+_PROMISES = sa.select(
+    _r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
+    _r.user_id, tables.nodes.c.id, *db_instances.COLUMNS
+).select_from(
+    tables.reservations
+    .outerjoin(tables.nodes, sa.and_(
+        tables.nodes.c.uuid == _r.node_uuid,
+        tables.nodes.c.inventories.is_not(None)))
+    .outerjoin(tables.instance_reservations,
+               tables.instance_reservations.c.reservation_id
+               == _r.lease_reservation_id))
+
+
+def _promise(row: Sequence[Any]) -> holds.Promise:
+    on_compute_host, instances = row[6] is not None, row[7:]
+    return holds.Promise(*row[1:6], (
+        db_instances.of_row(instances).need.amounts
+        if on_compute_host and instances[0] is not None else None))
+
+
 def read_promises(connection: sa.Connection, now: datetime.datetime,
                   node_uuid: str | None = None) -> list[holds.Promise]:
     """Read for which promises nodes are to be held now.
 
     :param node_uuid: of this node only.
     """
-    query = (sa.select(_r.uuid, _r.node_uuid, _r.instance_uuid,
-                       _r.project_id, _r.user_id)
-             .where(sa.or_(nodes.is_live(now), nodes.is_leased(now))))
+    query = _PROMISES.where(sa.or_(nodes.is_live(now), nodes.is_leased(now)))
     if node_uuid is not None:
         query = query.where(_r.node_uuid == node_uuid)
-    return [holds.Promise(*row) for row in connection.execute(query)]
+    return [_promise(row) for row in connection.execute(query)]
 
 
 def read_promises_of(connection: sa.Connection, ids: Collection[int]
                      ) -> dict[int, holds.Promise]:
     """Read what nodes are to be held for, by the id of the booking."""
-    return {row[0]: holds.Promise(*row[1:]) for row in connection.execute(
-        sa.select(_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid,
-                  _r.project_id, _r.user_id).where(_r.id.in_(ids)))}
+    return {row[0]: _promise(row) for row in connection.execute(
+        _PROMISES.where(_r.id.in_(ids)))}

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
+import dataclasses
 import json
 from typing import Any
 
@@ -33,12 +34,13 @@ from ironic_reservations.planner import instance_reservations
 _i = tables.instance_reservations.c
 _l = tables.lease_reservations.c
 _r = tables.reservations.c
-_COLUMNS = (_i.id, _i.reservation_id, _i.vcpus, _i.memory_mb, _i.disk_gb,
+#: All that a reservation asks for.
+COLUMNS = (_i.id, _i.reservation_id, _i.vcpus, _i.memory_mb, _i.disk_gb,
             _i.amount, _i.affinity, _i.flavor_id, _i.aggregate_id,
             _i.server_group_id, _i.source_flavor_id, _i.request)
 # NOTE: put together once, since that takes longer than all else that
 # SQLAlchemy does for a few rows.
-_ALL = sa.select(*_COLUMNS)
+_ALL = sa.select(*COLUMNS)
 _OF_LEASES = _ALL.where(_i.reservation_id.in_(
     sa.select(_l.id).where(
         _l.lease_id.in_(sa.bindparam('leases', expanding=True)))))
@@ -64,7 +66,7 @@ def insert_many(
              'aggregate_id': each.aggregate_id,
              'server_group_id': each.server_group_id,
              'source_flavor_id': each.source_flavor_id,
-             'request': _written(each.request)} for each in made]
+             'request': _written(each)} for each in made]
     if rows:
         connection.execute(_INSERT, rows)
 
@@ -108,7 +110,7 @@ def update(connection: sa.Connection,
                 aggregate_id=after.aggregate_id,
                 server_group_id=after.server_group_id,
                 source_flavor_id=after.source_flavor_id,
-                request=_written(after.request))).rowcount)
+                request=_written(after))).rowcount)
 
 
 def delete_of_lease(connection: sa.Connection, lease_id: str) -> None:
@@ -126,11 +128,18 @@ def delete_of_lease(connection: sa.Connection, lease_id: str) -> None:
 
 
 def _found(rows: Iterable[Sequence[Any]]) -> _Found:
-    return {row[1]: instance_reservations.InstanceReservation(
-        *row[:11], _read(row[11])) for row in rows}
+    return {row[1]: of_row(row) for row in rows}
 
 
-def _written(request: flavors.Request | None) -> str | None:
+def of_row(row: Sequence[Any]) -> instance_reservations.InstanceReservation:
+    """Give what stands in :data:`COLUMNS` of a row."""
+    return instance_reservations.InstanceReservation(*row[:11],
+                                                     *_read(row[11]))
+
+
+def _written(
+        wanted: instance_reservations.InstanceReservation) -> str | None:
+    request, flavor = wanted.request, wanted.flavor
     if request is None:
         return None
     return json.dumps({
@@ -139,16 +148,21 @@ def _written(request: flavors.Request | None) -> str | None:
                     'resources': dict(group.resources),
                     'required': sorted(group.required),
                     'forbidden': sorted(group.forbidden)}
-                   for group in request.groups]}, sort_keys=True)
+                   for group in request.groups],
+        **({} if flavor is None else {
+            'flavor': dataclasses.asdict(flavor)})}, sort_keys=True)
 
 
-def _read(text: str | None) -> flavors.Request | None:
+def _read(text: str | None
+          ) -> tuple[flavors.Request | None, flavors.Flavor | None]:
     if text is None:
-        return None
+        return None, None
     written = json.loads(text)
-    return flavors.Request(tuple(
+    request = flavors.Request(tuple(
         flavors.Group(group['suffix'],
                       tuple(sorted(group['resources'].items())),
                       frozenset(group['required']),
                       frozenset(group['forbidden']))
         for group in written['groups']), written['group_policy'])
+    flavor = written.get('flavor')
+    return request, None if flavor is None else flavors.Flavor(**flavor)

@@ -26,12 +26,13 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
 
 _n = tables.nodes.c
 _FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',
           'maintenance', 'retired', 'reservable', 'owner', 'lessee',
-          'properties')
+          'properties', 'inventories')
 _COLUMNS = (_n.uuid, _n.generation, *(_n[key] for key in _FACTS))
 _UUIDS = sa.bindparam('uuids', expanding=True)
 # NOTE: what each request needs is put together once; that takes longer than
@@ -47,11 +48,20 @@ def _node(row: Sequence[Any], traits: frozenset[str]) -> facts.Node:
         uuid=row[0], generation=row[1], name=row[2], resource_class=row[3],
         provision_state=row[4], instance_uuid=row[5], maintenance=row[6],
         retired=row[7], reservable=row[8], owner=row[9], lessee=row[10],
-        properties=_properties(row[11]), traits=traits)
+        properties=_properties(row[11]), inventories=_inventories(row[12]),
+        traits=traits)
 
 
 def _properties(text: str | None) -> tuple[tuple[str, str], ...]:
     return tuple(json.loads(text).items()) if text else ()
+
+
+def _inventories(text: str | None
+                 ) -> tuple[tuple[str, inventories.Inventory], ...] | None:
+    if text is None:
+        return None
+    return tuple((name, inventories.Inventory(**there))
+                 for name, there in json.loads(text).items())
 
 
 def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
@@ -73,6 +83,14 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
             traits.setdefault(node_uuid, set()).add(trait)
     return {row[0]: _node(row, frozenset(traits.get(row[0], ())))
             for row in rows}
+
+
+def read_compute_hosts(connection: sa.Connection) -> dict[str, facts.Node]:
+    """Read all compute hosts, by their uuids."""
+    # SELECT uuid FROM nodes WHERE inventories IS NOT NULL
+    uuids = connection.scalars(
+        sa.select(_n.uuid).where(_n.inventories.is_not(None))).all()
+    return read_nodes(connection, uuids) if uuids else {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,7 +244,8 @@ def count_obstacles(connection: sa.Connection, wanted: Wanted,
           for code in sorted(set((unheld or {}).values()))),
         else_='busy')
     seen = sa.select(cause.label('cause')).where(
-        *_wanted(wanted), *_visible(sees)).subquery()
+        _n.inventories.is_(None), *_wanted(wanted),
+        *_visible(sees)).subquery()
     # SELECT cause, COUNT(*) FROM (SELECT CASE ... END AS cause FROM nodes
     #   WHERE resource_class = ?) GROUP BY cause
     rows = connection.execute(
@@ -238,6 +257,9 @@ def _values(node: facts.Node) -> dict[str, Any]:
     values = {key: getattr(node, key) for key in _FACTS}
     values['properties'] = (json.dumps(dict(node.properties))
                             if node.properties else None)
+    values['inventories'] = (None if node.inventories is None else json.dumps(
+        {name: dataclasses.asdict(there)
+         for name, there in node.inventories}))
     return values
 
 
@@ -401,5 +423,5 @@ def replace_traits(connection: sa.Connection,
 
 
 def delete_node(connection: sa.Connection, uuid: str) -> None:
-    """Forget a node that Ironic no longer has."""
+    """Forget a node that is no more, or a compute host that is no host."""
     connection.execute(sa.delete(tables.nodes).where(_n.uuid == uuid))

@@ -68,3 +68,13 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
              'resource_class': one.resource_class,
              'expected': one.expected, 'seen_at': now}
             for uuid, one in sorted(seen.items())])
+
+
+def look_at(connection: sa.Connection, uuid: str,
+            now: datetime.datetime) -> None:
+    """Have the next audit look at a provider, whether or not one has.
+
+    NOTE: of nodes that we know no more, it looks at those alone that are
+    here; all others may be anybody's.
+    """
+    write(connection, {uuid: Seen(0, '', None)}, (), now)

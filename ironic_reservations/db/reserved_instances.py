@@ -10,17 +10,17 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Queries of what leases of instances have of hosts now."""
+"""Queries of what leases have of hosts now, for servers."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import dataclasses
 import datetime
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
 _l = tables.lease_reservations.c
@@ -42,9 +42,12 @@ class Share:
     count: int
 
 
-def read_shares(connection: sa.Connection,
-                now: datetime.datetime) -> list[Share]:
-    """Read what has begun, or is to begin by now."""
+def read_shares(connection: sa.Connection, now: datetime.datetime,
+                kinds: Collection[str]) -> list[Share]:
+    """Read what has begun, or is to begin by now.
+
+    :param kinds: of reservations, by their ``resource_type``.
+    """
     # SELECT lease_reservation_id, node_uuid, state, MAX(project_id), COUNT(*)
     #   FROM reservations JOIN lease_reservations ON ...
     #   WHERE resource_type IN (...) AND (state != 'planned'
@@ -54,7 +57,7 @@ def read_shares(connection: sa.Connection,
         sa.func.max(_r.project_id), sa.func.count()
     ).select_from(tables.reservations.join(
         tables.lease_reservations, _l.id == _r.lease_reservation_id)
-    ).where(_l.resource_type.in_(instance_reservations.KINDS), sa.or_(
+    ).where(_l.resource_type.in_(kinds), sa.or_(
         _r.state != leases.BookingState.PLANNED.value, _r.starts_at <= now)
     ).group_by(_r.lease_reservation_id, _r.node_uuid, _r.state)
     return [Share(row[0], row[1], leases.BookingState(row[2]), row[3],

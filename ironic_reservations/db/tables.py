@@ -81,6 +81,8 @@ nodes = sa.Table(
     sa.Column('owner', sa.String(255)),
     sa.Column('lessee', sa.String(255)),
     sa.Column('properties', sa.Text),
+    # NOTE: of a compute host, NULL for a node of Ironic.
+    sa.Column('inventories', sa.Text),
     sa.Column('observed_at', UTCDateTime, nullable=False),
     # NOTE: counts the changes to what Ironic says, so that a process knows
     # from one sum what it has to read again.
@@ -279,7 +281,9 @@ holds = sa.Table(
     # it has been taken back.
     sa.Column('node_uuid', sa.String(36), nullable=False),
     sa.Column('owner', sa.String(36), nullable=False),
-    sa.Column('resource_class', sa.String(255), nullable=False),
+    # NOTE: of a share of a compute host, the amounts are kept instead.
+    sa.Column('resource_class', sa.String(255)),
+    sa.Column('amounts', sa.Text),
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('user_id', sa.String(255), nullable=False),
     sa.Column('instance_uuid', sa.String(36)),
@@ -288,9 +292,10 @@ holds = sa.Table(
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     sa.Column('deadline', UTCDateTime, nullable=False),
-    # NOTE: one for what the node is held by, NULL for what is being taken
-    # back: NULLs never collide.
-    sa.Column('live', sa.SmallInteger),
+    # NOTE: "node" for what the whole node is held by, the owner for a share
+    # of a compute host, NULL for what is being taken back: NULLs never
+    # collide.
+    sa.Column('live', sa.String(36)),
     sa.UniqueConstraint('node_uuid', 'live'),
     sa.Index(None, 'owner'),
     sa.Index(None, 'state', 'deadline'),

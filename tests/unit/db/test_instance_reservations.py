@@ -13,19 +13,26 @@
 """What reservations of instances ask for comes back from the database."""
 
 import dataclasses
+import json
+
+import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import tables
 from ironic_reservations.planner import flavors
+from ironic_reservations.planner import instance_flavors
 from ironic_reservations.planner import instance_reservations
 from tests import leasing
 from tests import world
 
-REQUEST = flavors.read(flavors.Flavor(4, 2048, 20, extra_specs={
+FLAVOR = flavors.Flavor(4, 2048, 20, 3, 512, extra_specs={
     'resources:CUSTOM_GOLD': '1', 'trait:CUSTOM_FAST': 'required',
     'trait:CUSTOM_OLD': 'forbidden', 'resources_net:CUSTOM_NIC': '2',
-    'resources_gpu:VGPU': '1', 'group_policy': 'none'}))
+    'resources_gpu:VGPU': '1', 'group_policy': 'none',
+    'hw:boot': "it's \u20ac"})
+REQUEST = flavors.read(FLAVOR)
 
 
 class TestInstanceReservations(world.TestCase):
@@ -42,7 +49,8 @@ class TestInstanceReservations(world.TestCase):
             one.resource_id, one.id, 2, 1024, 10, 5, False)
         self.flavored = instance_reservations.InstanceReservation(
             other.resource_id, other.id, 4, 2048, 20, 3,
-            flavor_id=other.id, source_flavor_id='4' * 255, request=REQUEST)
+            flavor_id=other.id, source_flavor_id='4' * 255, request=REQUEST,
+            flavor=FLAVOR)
 
     def write(self, *made):
         with self.database.write() as connection:
@@ -56,6 +64,32 @@ class TestInstanceReservations(world.TestCase):
         self.write(self.sized, self.flavored)
         self.assertEqual({each.reservation_id: each for each in (
             self.sized, self.flavored)}, self.read())
+
+    def test_what_was_asked_for_is_known_without_the_flavor(self):
+        wanted = dataclasses.replace(self.flavored, flavor=None)
+        self.write(wanted)
+        self.assertEqual({wanted.reservation_id: wanted}, self.read())
+
+    def test_largest_flavor_that_is_taken_comes_back(self):
+        """A text of MariaDB holds 64 KiB."""
+        specs = {f'resources_{number:063}:CUSTOM_A': '1'
+                 for number in range(128)}
+        flavor = flavors.Flavor(1, 1, 1, extra_specs={
+            **specs, 'group_policy': 'none', 'hw:note': ''})
+        left = 32_768 - len(json.dumps(flavor.extra_specs)) - 100 * 130
+        flavor.extra_specs['hw:note'] = 'x' * left
+        wanted = dataclasses.replace(
+            self.flavored, flavor=flavor,
+            request=instance_flavors.request(flavor))
+        self.write(wanted)
+        self.assertEqual({wanted.reservation_id: wanted}, self.read())
+        with self.database.read() as connection:
+            text = connection.scalar(sa.select(
+                tables.instance_reservations.c.request))
+        self.assertLess(len(text), 2 ** 16)
+        flavor.extra_specs['hw:note'] += 'x'
+        self.assertRaises(flavors.FlavorRefused, instance_flavors.request,
+                          flavor)
 
     def test_affinity_is_one_of_three(self):
         for affinity in (True, False, None):
@@ -80,7 +114,8 @@ class TestInstanceReservations(world.TestCase):
     def test_what_changes_is_written(self):
         self.write(self.sized, self.flavored)
         after = dataclasses.replace(self.flavored, amount=7, affinity=None,
-                                    request=None, flavor_id='new')
+                                    request=None, flavor=None,
+                                    flavor_id='new')
         with self.database.write() as connection:
             self.assertTrue(db_instances.update(connection, after))
             self.assertFalse(db_instances.update(

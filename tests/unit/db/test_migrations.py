@@ -25,6 +25,7 @@ import testtools
 from ironic_reservations.cmd import dbsync
 from ironic_reservations.cmd import status
 from ironic_reservations.db import connection
+from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from tests import world
@@ -114,17 +115,38 @@ class TestMigrations(MigrationTestCase):
 
     def test_leases_live_through_instances_coming_and_going(self):
         """What 0005 adds takes nothing away that was there before."""
-        migrate.upgrade(self.database, '0004')
-        self.assertNotIn('instance_reservations', self.tables())
+        migrate.upgrade(self.database)
         held = self.a_promise()
         for _ in range(2):
-            migrate.upgrade(self.database, '0005')
-            self.assertIn('instance_reservations', self.tables())
             migrate.downgrade(self.database, '0004', accept_loss=True)
             self.assertNotIn('instance_reservations', self.tables())
+            migrate.upgrade(self.database, '0005')
+            self.assertIn('instance_reservations', self.tables())
         migrate.upgrade(self.database)
         again = self.useFixture(world.World(self.url))
         self.assertEqual([held.uuid], list(again.reservations()))
+
+    def test_holds_live_through_compute_hosts_coming_and_going(self):
+        """0006 has another word for what a whole node is held by."""
+        migrate.upgrade(self.database, '0005')
+        with self.database.write() as connection:
+            connection.execute(sa.text(
+                'INSERT INTO holds (generation, consumer_uuid, node_uuid, '
+                'owner, resource_class, project_id, user_id, state, landed, '
+                "created_at, deadline, live) VALUES (1, 'c', 'n', 'o', "
+                "'CUSTOM_GOLD', 'p', 'u', 'active', true, "
+                "'2026-01-01 00:00:00', '2026-01-01 00:00:00', 1)"))
+        for _ in range(2):
+            migrate.upgrade(self.database, '0006')
+            with self.database.read() as connection:
+                held, = db_holds.read_of_node(connection, 'n')
+                self.assertEqual({'CUSTOM_GOLD': 1}, held.resources)
+                self.assertEqual('node', connection.scalar(
+                    sa.text('SELECT live FROM holds')))
+            migrate.downgrade(self.database, '0005', accept_loss=True)
+            with self.database.read() as connection:
+                self.assertEqual(1, connection.scalar(
+                    sa.text('SELECT live FROM holds')))
 
     def test_unknown_revision_changes_nothing(self):
         migrate.upgrade(self.database)

@@ -1,0 +1,54 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Rows of holds, on each database: see test_use_cases."""
+
+from __future__ import annotations
+
+import datetime
+
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.planner import holds
+from tests import world
+
+_LATER = world.NOON + datetime.timedelta(seconds=80)
+
+
+class TestReleased(world.TestCase):
+    """MariaDB takes the columns of an UPDATE one by one, the others not."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.database = self.new_world().engine.database
+
+    def released(self, state: holds.HoldState) -> holds.Hold:
+        """Have a hold released that nothing is promised for; gives it."""
+        with self.database.write() as connection:
+            before = db_holds.insert(connection, holds.Hold(
+                0, world.new_uuid(), world.new_uuid(), world.new_uuid(),
+                'CUSTOM_GOLD', 'a-project', 'a-user', state, world.NOON,
+                _LATER, landed=True))
+            self.assertEqual(1, db_holds.release_forsaken(
+                connection, world.NOON, 10))
+            after = db_holds.read(connection, before.id)
+        assert after is not None
+        self.assertIs(holds.HoldState.RELEASING, after.state)
+        return after
+
+    def test_what_nobody_works_on_is_due_at_once(self) -> None:
+        self.assertEqual(world.NOON,
+                         self.released(holds.HoldState.ACTIVE).deadline)
+
+    def test_what_somebody_works_on_keeps_its_deadline(self) -> None:
+        self.assertEqual(_LATER,
+                         self.released(holds.HoldState.PROMISING).deadline)
