@@ -220,6 +220,12 @@ class LeaseNotPermitted(ReservationError):
     status, code = 403, 'lease.not_permitted'
 
 
+class FlavorNotFound(ReservationError):
+    """Nova has no such flavor for the project."""
+
+    status, code = 400, 'lease.flavor_not_found'
+
+
 class IdempotencyKeyReused(ReservationError):
     """The idempotency key came with another request before."""
 

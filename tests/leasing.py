@@ -17,6 +17,7 @@ Hours count from noon of the day on which the tests begin.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 import dataclasses
 import datetime
@@ -27,6 +28,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.api import lease_body
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
@@ -37,8 +39,10 @@ from ironic_reservations.engine import lease_end
 from ironic_reservations.engine import lease_find
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import flavors
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instants
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import mirror
 from tests import world
@@ -122,6 +126,23 @@ class Leasing:
         for uuid in uuids:
             hosts.add(self.engine, uuid, {})
         return uuids
+
+    def compute_hosts(self, count: int = 1, vcpus: int = 8,
+                      memory_mb: int = 65536, disk_gb: int = 1000,
+                      **known: Any) -> list[str]:
+        """Open new compute hosts to leases; gives their uuids."""
+        there = tuple(
+            (name, inventories.Inventory(total, max_unit=total))
+            for name, total in ((flavors.DISK_GB, disk_gb),
+                                (flavors.MEMORY_MB, memory_mb),
+                                (flavors.VCPU, vcpus)))
+        made = [facts.Node(world.new_uuid(), provision_state=None,
+                           inventories=there, **known) for _ in range(count)]
+        self.world.write_mirror(made)
+        with self.engine.database.write() as connection:
+            for node in made:
+                db_hosts.insert(connection, node.uuid, self.world.clock())
+        return [node.uuid for node in made]
 
     def host_id(self, node_uuid: str) -> int:
         """Give the id of the host that a node is."""
@@ -265,8 +286,37 @@ class Leasing:
         return list(self.world.reservations().values())
 
     def overlaps(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Give the rows that promise one node twice."""
-        return overlaps(self.rows(), self.world.clock())
+        """Give the rows that promise one node twice.
+
+        NOTE: compute hosts are shared; what they have is counted elsewhere.
+        """
+        with self.engine.database.read() as connection:
+            shared = {uuid for uuid, node in db_nodes.read_nodes(
+                connection, with_traits=False).items() if node.compute}
+        return overlaps((row for row in self.rows()
+                         if row['node_uuid'] not in shared),
+                        self.world.clock())
+
+    def overfull(self) -> list[str]:
+        """Tell which compute hosts have promised more than they have."""
+        with self.engine.database.read() as connection:
+            there = {uuid: node for uuid, node in db_nodes.read_nodes(
+                connection, with_traits=False).items() if node.compute}
+            rows = [(row, each.need) for row, (_, _, each)
+                    in db_bookings.read_with_wants(connection, there)
+                    if each is not None]
+        wrong = []
+        for uuid, at in {(row.node_uuid, row.starts_at) for row, _ in rows}:
+            used: collections.Counter[str] = collections.Counter()
+            for row, need in rows:
+                if row.node_uuid == uuid and (
+                        row.starts_at <= at < row.ends_at):
+                    used.update(dict(need.amounts))
+            wrong.extend(
+                f'{amount} {name} of {uuid} at {at}'
+                for name, amount in used.items()
+                if amount > dict(there[uuid].inventories)[name].capacity)
+        return wrong
 
     def stale(self) -> dict[str, tuple[Any, Any]]:
         """Give the nodes of which this process knows what is not so."""

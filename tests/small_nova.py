@@ -19,6 +19,7 @@ client makes: its statuses, and the shapes of its errors.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
 import http.server
 import json
@@ -44,6 +45,17 @@ class Flavor:
     shown: dict[str, Any]
     extra_specs: dict[str, str] = dataclasses.field(default_factory=dict)
     projects: set[str] = dataclasses.field(default_factory=set)
+
+    @property
+    def public(self) -> bool:
+        """Tell whether every project may use it."""
+        return bool(self.shown['os-flavor-access:is_public'])
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What version 2.61 shows."""
+        return {**self.shown, 'swap': self.shown['swap'] or '',
+                'extra_specs': self.extra_specs}
 
 
 @dataclasses.dataclass
@@ -106,6 +118,17 @@ class SmallNova(fixtures.Fixture):
             ksa_session.Session(auth=noauth.NoAuth()),
             service_type='compute', endpoint_override=self.endpoint)
 
+    def flavor(self, ident: str, name: str, vcpus: int = 1, ram: int = 1,
+               disk: int = 0, public: bool = True,
+               extra_specs: Mapping[str, str] | None = None,
+               **more: int) -> None:
+        """Have a flavor."""
+        self.flavors[ident] = Flavor({
+            'id': ident, 'name': name, 'vcpus': vcpus, 'ram': ram,
+            'disk': disk, 'swap': more.get('swap', 0),
+            'OS-FLV-EXT-DATA:ephemeral': more.get('ephemeral', 0),
+            'os-flavor-access:is_public': public}, dict(extra_specs or {}))
+
     def boot(self, flavor: str, project: str = 'project',
              host: str = 'host-1', uuid: str | None = None) -> str:
         """Have a server run; gives its uuid."""
@@ -141,7 +164,8 @@ class SmallNova(fixtures.Fixture):
         try:
             if version != 'compute 2.61':
                 raise _Refused(406, 'computeFault', 'that version')
-            parts = url.path.removeprefix('/v2.1/').split('/')
+            parts = [parse.unquote(part) for part
+                     in url.path.removeprefix('/v2.1/').split('/')]
             query = dict(parse.parse_qsl(url.query))
             if parts[0] == 'flavors':
                 return self._flavors(method, parts[1:], query, body)
@@ -156,17 +180,15 @@ class SmallNova(fixtures.Fixture):
             return self._create(body['flavor'])
         if parts == ['detail']:
             return 200, _page('flavors', query, {
-                ident: {**each.shown, 'extra_specs': each.extra_specs}
-                for ident, each in self.flavors.items()
-                if query['is_public'] == 'None'})
+                ident: each.document for ident, each in self.flavors.items()
+                if each.public or query.get('is_public') == 'None'})
         flavor = self.flavors.get(parts[0])
         if flavor is None:
             raise _Refused(404, 'itemNotFound',
                            f'Flavor {parts[0]} could not be found.')
         match method, parts[1:]:
             case 'GET', []:
-                return 200, {'flavor': {**flavor.shown, 'extra_specs':
-                                        flavor.extra_specs}}
+                return 200, {'flavor': flavor.document}
             case 'DELETE', []:
                 del self.flavors[parts[0]]
                 return 202, None
@@ -176,6 +198,9 @@ class SmallNova(fixtures.Fixture):
             case 'POST', ['action']:
                 (action, named), = body.items()
                 self._access(flavor, action, named['tenant'])
+        if flavor.public:
+            raise _Refused(404, 'itemNotFound', 'Access list not available '
+                                                'for public flavors.')
         return 200, {'flavor_access': [
             {'flavor_id': parts[0], 'tenant_id': each}
             for each in sorted(flavor.projects)]}

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import re
 from typing import Any
 from urllib import parse
 
@@ -40,6 +41,8 @@ Outcome = placement.Outcome
 
 #: How many one request lists; Nova may give less.
 _PAGE = 500
+#: What Nova takes for one, but for what would be another path.
+_FLAVOR_ID = re.compile('(?!\\.{1,2}$)[a-zA-Z0-9. _-]{1,255}')
 _DELETED = 'DELETED'
 _SOFT_DELETED = 'SOFT_DELETED'
 _DELETING = ('deleting', 'force-deleting', 'soft-deleting')
@@ -49,8 +52,8 @@ _DELETING = ('deleting', 'force-deleting', 'soft-deleting')
 class Flavor:
     """A flavor.
 
-    :ivar ram_mb: in MiB.
-    :ivar disk_gb: in GiB.
+    :ivar ram_mb: in MiB; so is ``swap_mb``.
+    :ivar disk_gb: in GiB; so is ``ephemeral_gb``.
     """
 
     id: str
@@ -58,6 +61,8 @@ class Flavor:
     vcpus: int
     ram_mb: int
     disk_gb: int
+    ephemeral_gb: int = 0
+    swap_mb: int = 0
     public: bool = False
     extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -114,12 +119,15 @@ class Nova:
     # Flavors
 
     def flavor(self, ident: str) -> Flavor | None:
-        """Read a flavor; ``None`` where there is none.
+        """Read a flavor; ``None`` where there is none of that id.
 
         :raises NovaUnavailable: it cannot be known.
         """
-        body = self._read(f'/flavors/{parse.quote(ident, safe="")}')
-        return None if body is None else _flavor(body['flavor'])
+        if not _FLAVOR_ID.fullmatch(ident):
+            return None
+        body = self._read(_path(ident))
+        # NOTE: "detail" is the path of all of them.
+        return _flavor(body['flavor']) if 'flavor' in (body or ()) else None
 
     def flavors(self) -> Iterator[Flavor]:
         """Read all flavors, also private ones, page by page.
@@ -133,35 +141,37 @@ class Nova:
         return self._write('POST', '/flavors', {'flavor': {
             'id': flavor.id, 'name': flavor.name, 'vcpus': flavor.vcpus,
             'ram': flavor.ram_mb, 'disk': flavor.disk_gb,
+            'OS-FLV-EXT-DATA:ephemeral': flavor.ephemeral_gb,
+            'swap': flavor.swap_mb,
             'os-flavor-access:is_public': flavor.public}})
 
     def write_extra_specs(self, ident: str,
                           specs: Mapping[str, str]) -> Answer:
         """Write some extra specs of a flavor, and leave the others."""
-        return self._write('POST', f'/flavors/{ident}/os-extra_specs',
+        return self._write('POST', f'{_path(ident)}/os-extra_specs',
                            {'extra_specs': dict(specs)})
 
     def delete_flavor(self, ident: str) -> Answer:
         """Delete a flavor; servers that were made with it stay."""
-        return self._write('DELETE', f'/flavors/{ident}')
+        return self._write('DELETE', _path(ident))
 
     def projects_of(self, ident: str) -> frozenset[str] | None:
         """Read who may use a private flavor; ``None``: there is none.
 
         :raises NovaUnavailable: it cannot be known.
         """
-        body = self._read(f'/flavors/{ident}/os-flavor-access')
+        body = self._read(f'{_path(ident)}/os-flavor-access')
         return None if body is None else frozenset(
             each['tenant_id'] for each in body['flavor_access'])
 
     def add_access(self, ident: str, project_id: str) -> Answer:
         """Let a project use a private flavor."""
-        return self._write('POST', f'/flavors/{ident}/action',
+        return self._write('POST', f'{_path(ident)}/action',
                            {'addTenantAccess': {'tenant': project_id}})
 
     def remove_access(self, ident: str, project_id: str) -> Answer:
         """Let a project use a private flavor no more."""
-        return self._write('POST', f'/flavors/{ident}/action',
+        return self._write('POST', f'{_path(ident)}/action',
                            {'removeTenantAccess': {'tenant': project_id}})
 
     # Servers
@@ -256,9 +266,15 @@ class Nova:
             return response.status_code, None
 
 
+def _path(flavor: str) -> str:
+    return f'/flavors/{parse.quote(flavor, safe="")}'
+
+
 def _flavor(body: Mapping[str, Any]) -> Flavor:
     return Flavor(body['id'], body['name'], body['vcpus'], body['ram'],
-                  body['disk'], body['os-flavor-access:is_public'],
+                  body['disk'], body['OS-FLV-EXT-DATA:ephemeral'],
+                  # NOTE: none is '' before version 2.75.
+                  body['swap'] or 0, body['os-flavor-access:is_public'],
                   dict(body['extra_specs']))
 
 

@@ -150,6 +150,20 @@ class Provider:
 
 
 @dataclasses.dataclass(frozen=True)
+class Allocated:
+    """What of a provider is allocated.
+
+    :ivar consumers: who has what.
+    :ivar usages: what is used, read afterwards.
+    :ivar steady: whether nobody came in between; somebody may have left.
+    """
+
+    consumers: Mapping[str, Resources]
+    usages: Mapping[str, int]
+    steady: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class Inventories:
     """What a provider offers.
 
@@ -238,6 +252,23 @@ class Placement:
             consumer: found['resources']
             for consumer, found in body['allocations'].items()}
 
+    def allocated(self, provider: str) -> Allocated | None:
+        """Read who has what of a provider, and what is used, ``None`` for
+        none such.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        path = f'/resource_providers/{provider}'
+        consumers = self._read(f'{path}/allocations')
+        usages = None if consumers is None else self._read(f'{path}/usages')
+        if consumers is None or usages is None:
+            return None
+        generation = 'resource_provider_generation'
+        return Allocated(
+            {consumer: found['resources'] for consumer, found
+             in consumers['allocations'].items()}, usages['usages'],
+            consumers[generation] == usages[generation])
+
     def usages(self, provider: str) -> dict[str, int] | None:
         """Read what is used of a provider, ``None`` where there is none.
 
@@ -254,6 +285,28 @@ class Placement:
         body = self._read(f'/resource_providers/{provider}/inventories')
         return None if body is None else Inventories(
             body['resource_provider_generation'], body['inventories'])
+
+    def traits(self, provider: str) -> frozenset[str] | None:
+        """Read the traits of a provider, ``None`` where there is none.
+
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read(f'/resource_providers/{provider}/traits')
+        return None if body is None else frozenset(body['traits'])
+
+    def with_room(self, resource_class: str) -> dict[str, dict[str, int]]:
+        """Read what is used of all providers that have some of a class left.
+
+        :returns: by provider and class; that of other providers in the same
+            trees, too.
+        :raises PlacementUnavailable: it cannot be known.
+        """
+        body = self._read('/allocation_candidates?' + parse.urlencode(
+            {'resources': f'{resource_class}:1'}))
+        return {uuid: {name: there['used'] for name, there
+                       in found['resources'].items()}
+                for uuid, found in ({} if body is None else body[
+                    'provider_summaries']).items()}
 
     def class_there(self, name: str) -> bool:
         """Tell whether there is a resource class.

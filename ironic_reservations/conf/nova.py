@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options of [nova]: flavors of instance leases, and their servers."""
+"""Options of [nova]: flavors of leases, and their servers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ GROUP = 'nova'
 
 nova_opts = [
     cfg.BoolOpt('enabled', default=False,
-                help='Whether each lease of instances gets a private flavor '
-                     'in Nova while it lasts, and loses its servers at the '
-                     'end. Needs [placement] enabled, and a user that may '
+                help='Whether each lease gets a private flavor in Nova while '
+                     'it lasts, and loses its servers at the end; and whether '
+                     'a flavor that a request for a lease names is read from '
+                     'Nova. Needs [placement] enabled, and a user that may '
                      'make flavors and sees the servers of all projects, in '
                      'a Nova that offers at least version 2.61 of its API.'),
     cfg.StrOpt('slot_class', default='CUSTOM_IRONIC_SLOT',
@@ -46,7 +47,7 @@ def register(conf: cfg.ConfigOpts) -> None:
     loading.register_adapter_conf_options(conf, GROUP)
     conf.set_default('auth_type', 'none', GROUP)
     conf.set_default('service_type', 'compute', GROUP)
-    # NOTE: nobody waits for the answer but the reconciler.
+    # NOTE: of clients, only those wait for it who name a flavor.
     conf.set_default('timeout', 30, GROUP)
     conf.set_default('valid_interfaces', ['internal', 'public'], GROUP)
 

@@ -49,6 +49,11 @@ placement_opts = [
                help='How often, in seconds, the reconciler takes back what '
                     'is held for promises that are no more, and ends what '
                     'was cut off.'),
+    cfg.IntOpt('hosts_interval', default=60, min=1,
+               help='How often, in seconds, the reconciler looks for compute '
+                    'hosts that have changed: what they have, what others '
+                    'than leases use of it, their traits. Those that have '
+                    'not cost nothing.'),
     cfg.IntOpt('audit_interval', default=300, min=0,
                help='How often, in seconds, the reconciler compares all '
                     'nodes with Placement; 0: never. What has not changed '

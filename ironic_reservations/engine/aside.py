@@ -30,14 +30,14 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import carry_out
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import lease_demands
 from ironic_reservations.engine import timelines
-from ironic_reservations.planner import bookings
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import pool
 from ironic_reservations.planner import room
 from ironic_reservations.planner import standing
-from ironic_reservations.planner import timeline
 
 #: Hosts that can serve no lease are tried one by one, up to so many.
 _ODD = 8
@@ -76,11 +76,11 @@ def one_of(engine: Engine, nodes: Sequence[facts.Node],
     known = {number: node for number, node in _numbered(horizon, nodes)}
     fit = [number for number in known if horizon.usable >> number & 1]
     start, end = instants.instant(now), _instant(until)
-    found = room.first(horizon.timeline, fit, start, end, ordered)
+    found = room.first(horizon.pool, fit, start, end, ordered)
     if found is not None:
         number, plan = found
         _check(horizon, number, known[number])
-        return _made(horizon, number, end, plan.timeline)
+        return _made(horizon, number, end, plan.pool)
     odd = [number for number in known if number not in set(fit)]
     for number in odd[:_ODD]:
         made = _cleared(engine, horizon, number, start, end)
@@ -155,22 +155,23 @@ def _cleared(engine: Engine, horizon: timelines.Horizon, number: int,
         if not start < instants.instant(booking.starts_at) < end or (
                 booking.begun):
             continue
-        demand = bookings.Demand(
-            f'{standing.name(booking)}:home',
+        demand = lease_demands.of_rows(
+            f'{standing.name(booking)}:home', [booking],
             instants.instant(booking.starts_at),
-            instants.instant(booking.ends_at), 1, 1,
-            horizon.eligible(wanted) & ~(1 << number), margin)
+            instants.instant(booking.ends_at),
+            horizon.eligible(wanted) & ~(1 << number), margin,
+            horizon.standing(number))
         demands.append(demand)
         leaving[demand.id] = booking
-    cleared = room.clear(horizon.timeline, number, start, end, demands)
-    return _made(horizon, number, end, cleared.timeline,
+    cleared = room.clear(horizon.pool, number, start, end, demands)
+    return _made(horizon, number, end, cleared.pool,
                  {f'{key}/0': booking for key, booking in leaving.items()},
                  frozenset(leaving[key].reservation_id
                            for key in cleared.homeless))
 
 
 def _made(horizon: timelines.Horizon, number: int, end: int,
-          after: timeline.Timeline,
+          after: pool.Pool,
           renamed: dict[str, leases.NodeBooking] | None = None,
           lost: frozenset[str] = frozenset()) -> Room:
     difference = carry_out.compare(horizon, after, renamed=renamed)
@@ -179,7 +180,7 @@ def _made(horizon: timelines.Horizon, number: int, end: int,
                    in difference.generations.items() if node != uuid}
     # NOTE: what is planned on a host that can serve nothing new does not
     # stand on the timeline, but it is there.
-    starts = [booking.start for booking in after.rows[number]]
+    starts = [booking.start for booking in after.on(number)]
     starts.extend(instants.instant(booking.starts_at) for booking, _
                   in horizon.standing(number).promised
                   if booking.id not in difference.homes)

@@ -26,7 +26,7 @@ from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instants
-from ironic_reservations.planner import offers
+from ironic_reservations.planner import pool_offers
 
 #: How far ahead the earliest start is looked for.
 _AHEAD = datetime.timedelta(days=366)
@@ -130,7 +130,7 @@ def _earliest(engine: Engine, horizon: timelines.Horizon, hosts: int,
     if hosts.bit_count() < count:
         return None
     margin = engine.conf.leases.cleaning_time * instants.SECOND
-    offer = offers.soonest(horizon.timeline, [bookings.Demand(
+    offer = pool_offers.soonest(horizon.pool, [bookings.Demand(
         'earliest', instants.instant(start), instants.instant(end), count,
         count, hosts, margin)], instants.instant(latest))
     return None if offer is None else instants.moment(offer.demands[0].start)

@@ -25,8 +25,8 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import pool
 from ironic_reservations.planner import standing
-from ironic_reservations.planner import timeline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Difference:
     homes: Mapping[int, str]
 
 
-def compare(horizon: timelines.Horizon, after: timeline.Timeline,
+def compare(horizon: timelines.Horizon, after: pool.Pool,
             own: frozenset[str] = frozenset(),
             renamed: Mapping[str, leases.NodeBooking] | None = None
             ) -> Difference:
@@ -53,9 +53,10 @@ def compare(horizon: timelines.Horizon, after: timeline.Timeline,
     :param renamed: bookings that have been planned anew, by what the planner
         calls them now.
     """
-    before = horizon.timeline.rows
-    touched = [number for number, row in enumerate(after.rows)
-               if row is not before[number]]
+    whole, shared = horizon.timeline.rows, horizon.pool.rows
+    touched = [number for number, row in enumerate(after.timeline.rows)
+               if row is not whole[number]
+               or after.rows[number] is not shared[number]]
     generations: dict[str, int] = {}
     rows: dict[str, leases.NodeBooking] = dict(renamed or {})
     for number in touched:
@@ -66,7 +67,7 @@ def compare(horizon: timelines.Horizon, after: timeline.Timeline,
     homes: dict[int, str] = {}
     for number in touched:
         uuid = horizon.fleet.uuids[number]
-        for placed in after.rows[number]:
+        for placed in after.on(number):
             row = rows.get(placed.id)
             if row is not None and row.node_uuid != uuid and (
                     placed.id not in own):

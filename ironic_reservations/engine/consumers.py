@@ -20,9 +20,13 @@ in 2 ** 48.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import hashlib
 import secrets
 import uuid as uuid_module
+
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.engine import Engine
 
 #: The type of our consumers, where Placement knows types.
 TYPE = 'BAREMETAL_RESERVATION'
@@ -47,6 +51,20 @@ def is_ours(uuid: str) -> bool:
     except ValueError:
         return False
     return raw[_RANDOM_BYTES:] == _digest(raw[:_RANDOM_BYTES])
+
+
+def strays(engine: Engine, there: Iterable[str]) -> frozenset[str]:
+    """Give which consumers are ours, and have no row.
+
+    :raises DatabaseUnavailable: the rows cannot be read.
+    """
+    ours = [consumer for consumer in there if is_ours(consumer)]
+    if not ours:
+        return frozenset()
+    with engine.database.read() as connection:
+        return frozenset(
+            consumer for consumer in ours
+            if db_holds.read_consumer(connection, consumer) is None)
 
 
 def _digest(random: bytes | bytearray) -> bytes:

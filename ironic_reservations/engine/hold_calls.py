@@ -20,6 +20,7 @@ the late call does not name, so that Placement refuses it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
 import datetime
 import random
 import time
@@ -76,7 +77,7 @@ def patiently(engine: Engine, hold: holds.Hold,
 def wanted(hold: holds.Hold, generation: int | None) -> placement.Wanted:
     """Give what the consumer of a hold is to have."""
     return placement.Wanted(
-        {hold.node_uuid: {hold.resource_class: 1}}, hold.project_id,
+        {hold.node_uuid: hold.resources}, hold.project_id,
         hold.user_id, generation, consumers.TYPE)
 
 
@@ -90,6 +91,12 @@ def put(engine: Engine, hold: holds.Hold) -> placement.Answer:
     """Write a hold for the first time."""
     return patiently(engine, hold, lambda: client(engine).put_allocations(
         hold.consumer_uuid, wanted(hold, None)))
+
+
+def put_all(engine: Engine, new: Sequence[holds.Hold]) -> placement.Answer:
+    """Write several holds for the first time, all of them or none."""
+    return patiently(engine, new[0], lambda: client(engine).post_allocations(
+        {hold.consumer_uuid: wanted(hold, None) for hold in new}))
 
 
 def landed(engine: Engine, hold: holds.Hold) -> bool:

@@ -18,6 +18,7 @@ whoever moves the deadline first.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import enum
 
 from oslo_log import log
@@ -134,6 +135,19 @@ def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
     return retry.until_committed(attempt)
 
 
+def reactivate_all(engine: Engine, new: Collection[holds.Hold]
+                   ) -> list[holds.Hold]:
+    """Write that holds are there; gives those whose rows have not changed."""
+    def attempt() -> list[holds.Hold]:
+        with engine.database.write() as connection:
+            changed = [db_holds.change(
+                connection, hold, engine.clock(), landed=True,
+                state=holds.HoldState.ACTIVE, instance_uuid=None)
+                for hold in new]
+        return [hold for hold in changed if hold is not None]
+    return retry.until_committed(attempt)
+
+
 def hand_over(engine: Engine, hold: holds.Hold) -> None:
     """Write that an instance has what was held."""
     assert hold.instance_uuid is not None
@@ -145,6 +159,16 @@ def hand_over(engine: Engine, hold: holds.Hold) -> None:
                             state=holds.HoldState.ACTIVE,
                             consumer_uuid=instance_uuid)
     retry.until_committed(attempt)
+
+
+def forget_all(engine: Engine, gone: Collection[holds.Hold]) -> None:
+    """Delete the rows of holds that have been taken back."""
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            for hold in gone:
+                db_holds.delete(connection, hold)
+    if gone:
+        retry.until_committed(attempt)
 
 
 def forget(engine: Engine, hold: holds.Hold,

@@ -22,7 +22,9 @@ What others have allocated is respected, and never taken over.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import enum
@@ -41,6 +43,7 @@ from ironic_reservations.engine import hold_settle
 from ironic_reservations.engine import retry
 from ironic_reservations.planner import flavors
 from ironic_reservations.planner import holds
+from ironic_reservations.planner import inventories
 
 LOG = log.getLogger(__name__)
 
@@ -101,46 +104,69 @@ def hold(engine: Engine, node_uuid: str, resource_class: str | None,
     except ValueError as exc:
         return Result(Verdict.UNKNOWN, said=str(exc))
 
+    def live(there: Iterable[holds.Hold]) -> holds.Hold | None:
+        return next((row for row in there
+                     if row.state is not holds.HoldState.RELEASING), None)
+
+    def held(row: holds.Hold) -> holds.Hold | None:
+        return row if row.owner == owner else None
+    return keep(engine, node_uuid, live, held, lambda connection: intend(
+        engine, connection, node_uuid, class_name, owner, project_id,
+        user_id), instance_uuid)
+
+
+def keep(engine: Engine, node_uuid: str,
+         live: Callable[[Iterable[holds.Hold]], holds.Hold | None],
+         held: Callable[[holds.Hold], holds.Hold | None],
+         intended: Callable[[sa.Connection], holds.Hold],
+         instance_uuid: str | None = None) -> Result:
+    """Hold a node, or a share of it, unless it is held already.
+
+    :param live: gives, of what there is, what would be in the way.
+    :param held: gives that where it serves, or what is written instead.
+    :param intended: writes what is going to be held.
+    :param instance_uuid: who may have the node already.
+    :raises PlacementUnavailable: as :func:`hold`.
+    """
     def attempt() -> holds.Hold | None:
         with engine.database.read() as connection:
-            there = db_holds.read_of_node(connection, node_uuid)
-        live = next((row for row in there
-                     if row.state is not holds.HoldState.RELEASING), None)
-        if live is None:
+            there = live(db_holds.read_of_node(connection, node_uuid))
+        if there is None:
             with engine.database.write() as connection:
-                return intend(engine, connection, node_uuid, class_name,
-                              owner, project_id, user_id)
-        if live.state is holds.HoldState.ACTIVE:
-            return live if live.owner == owner else None
-        if hold_settle.settle_one(engine, live) is None:
+                return intended(connection)
+        if there.state is holds.HoldState.ACTIVE:
+            return held(there)
+        if hold_settle.settle_one(engine, there) is None:
             return None
         raise db_connection.Conflict('what was left over is settled now')
 
-    intended = retry.until_committed(attempt)
-    if intended is None:
+    found = retry.until_committed(attempt)
+    if found is None:
         return Result(Verdict.BUSY, said=(
             f'The node {node_uuid} is held for another promise, or about to '
             'be.'))
-    if intended.state is holds.HoldState.ACTIVE:
-        return Result(Verdict.HELD, intended)
-    return carry_out(engine, intended, instance_uuid)
+    if found.state is holds.HoldState.ACTIVE:
+        return Result(Verdict.HELD, found)
+    return carry_out(engine, found, instance_uuid)
 
 
 def intend(engine: Engine, connection: sa.Connection, node_uuid: str,
-           class_name: str, owner: str, project_id: str | None,
+           class_name: str | None, owner: str, project_id: str | None,
            user_id: str | None, supersede: bool = False,
-           state: holds.HoldState = holds.HoldState.RESERVING
-           ) -> holds.Hold:
+           state: holds.HoldState = holds.HoldState.RESERVING,
+           amounts: inventories.Amounts | None = None) -> holds.Hold:
     """Write that a node is going to be held.
 
     Belongs into the transaction that promises the node, if there is one;
     :func:`carry_out` comes after it.
 
-    :param class_name: as Placement says it.
+    :param class_name: as Placement says it; ``None`` for a share of a
+        compute host.
     :param supersede: take the node back from who it was held for: the
         transaction has made sure that they have lost it.
     :param state: ``PROMISING`` where the promise is to end with the hold,
         should that not be had.
+    :param amounts: the share.
     :raises oslo_db.exception.DBDuplicateEntry: somebody else holds it.
     """
     now, until = engine.clock(), hold_calls.deadline(engine)
@@ -150,7 +176,7 @@ def intend(engine: Engine, connection: sa.Connection, node_uuid: str,
         id=0, consumer_uuid=consumers.fresh(), node_uuid=node_uuid,
         owner=owner, resource_class=class_name,
         project_id=project_id or NOBODY, user_id=user_id or NOBODY,
-        state=state, created_at=now, deadline=until))
+        state=state, created_at=now, deadline=until, amounts=amounts))
 
 
 def carry_out(engine: Engine, intended: holds.Hold,
@@ -167,13 +193,13 @@ def carry_out(engine: Engine, intended: holds.Hold,
                 engine, intended):
             answer = hold_calls.put(engine, intended)
         if answer.done:
-            return _confirm(engine, intended)
+            return confirm(engine, intended)
         if answer.outcome not in (placement.Outcome.UNCERTAIN,
                                   placement.Outcome.CONSUMER_CHANGED):
             return _not_written(engine, intended, answer, instance_uuid)
         try:
             if hold_calls.landed(engine, intended):
-                return _confirm(engine, intended)
+                return confirm(engine, intended)
         except errors.PlacementUnavailable:
             attempts_left = 0
         again = _give_up(engine, intended, bool(attempts_left))
@@ -200,6 +226,22 @@ def release(engine: Engine, owners: Collection[str]) -> bool:
     return take_back(engine, owners)
 
 
+def give_up(engine: Engine, held: holds.Hold) -> bool:
+    """Take back one hold, and nothing else that is held for its owner.
+
+    :returns: whether it is gone; else it is going to be, or has changed.
+    :raises DatabaseUnavailable: nothing was changed.
+    """
+    def attempt() -> holds.Hold | None:
+        with engine.database.write() as connection:
+            return db_holds.change(
+                connection, held, engine.clock(),
+                state=holds.HoldState.RELEASING,
+                deadline=hold_calls.deadline(engine))
+    marked = retry.until_committed(attempt)
+    return marked is not None and _take_back(engine, marked)
+
+
 def take_back(engine: Engine, owners: Collection[str]) -> bool:
     """Take back what :func:`db.holds.release` has marked in a transaction.
 
@@ -209,7 +251,8 @@ def take_back(engine: Engine, owners: Collection[str]) -> bool:
         return True
     with engine.database.read() as connection:
         left = db_holds.read_of_owners(connection, owners)
-    gone = [one for one in left if _take_back(engine, one)]
+    gone = [one for one in left if _remove(engine, one)]
+    hold_settle.forget_all(engine, gone)
     return len(gone) == len(left)
 
 
@@ -257,7 +300,7 @@ def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
     return {
         hold.consumer_uuid: hold_calls.nothing(hold, generation),
         instance_uuid: placement.Wanted(
-            {hold.node_uuid: {hold.resource_class: 1}}, project_id, user_id,
+            {hold.node_uuid: hold.resources}, project_id, user_id,
             None, consumers.INSTANCE)}
 
 
@@ -284,7 +327,8 @@ def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
     return Verdict.HELD
 
 
-def _confirm(engine: Engine, written: holds.Hold) -> Result:
+def confirm(engine: Engine, written: holds.Hold) -> Result:
+    """Write that a hold is there, which it is; gives what came of it."""
     confirmed = hold_settle.reactivate(engine, written)
     if confirmed is not None:
         return Result(Verdict.HELD, confirmed)
@@ -323,6 +367,13 @@ def _why_not(engine: Engine, intended: holds.Hold, answer: placement.Answer,
         return Result(Verdict.BUSY, said=answer.said)
     if outcome is placement.Outcome.FULL:
         others = hold_calls.client(engine).consumers_on(intended.node_uuid)
+        if intended.amounts is not None:
+            # NOTE: it is shared, so that other leases are no surprise, nor
+            # are their servers, which have something else of it.
+            others = {consumer: has for consumer, has
+                      in (others or {}).items()
+                      if not consumers.is_ours(consumer)
+                      and has.keys() & intended.resources.keys()}
         if instance_uuid is not None and instance_uuid in (others or {}):
             return Result(Verdict.INSTANCE, consumers=(instance_uuid,))
         if others:
@@ -343,6 +394,14 @@ def _make_room(engine: Engine, intended: holds.Hold) -> bool:
 
 def _take_back(engine: Engine, one: holds.Hold) -> bool:
     """Take a hold back that is marked so; tells whether it is gone."""
+    gone = _remove(engine, one)
+    if gone:
+        hold_settle.forget(engine, one)
+    return gone
+
+
+def _remove(engine: Engine, one: holds.Hold) -> bool:
+    """Take away what is marked so; tells whether it is gone."""
     # NOTE: what is not known to have been written may be in the middle of
     # it; that one waits for its deadline.
     if one.state is not holds.HoldState.RELEASING or not one.landed:
@@ -353,7 +412,6 @@ def _take_back(engine: Engine, one: holds.Hold) -> bool:
         LOG.warning('The hold of the node %(node)s is taken back later: '
                     '%(why)s', {'node': one.node_uuid, 'why': exc})
         return False
-    hold_settle.forget(engine, one)
     return True
 
 
@@ -378,5 +436,5 @@ def _give_up(engine: Engine, uncertain: holds.Hold,
                 engine, connection, uncertain.node_uuid,
                 uncertain.resource_class, uncertain.owner,
                 uncertain.project_id, uncertain.user_id,
-                state=uncertain.state)
+                state=uncertain.state, amounts=uncertain.amounts)
     return retry.until_committed(attempt)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes that are open to leases, and what is said of them."""
+"""Nodes and compute hosts open to leases, and what is said of them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import compute_hosts
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.planner import facts
@@ -39,22 +40,30 @@ _NAME, _VALUE = 64, 10_000
 
 def add(engine: Engine, name: str,
         capabilities: Mapping[str, str]) -> leases.Host:
-    """Open one node to leases.
+    """Open one node of Ironic to leases, or one compute host of Nova.
 
-    :param name: of the node, or its uuid.
-    :raises HostNotFound: Ironic has no such node.
+    :param name: of the node, or its uuid; or of the provider of the compute
+        host in Placement.
+    :raises HostNotFound: there is none such.
     :raises HostExists: it is a host already.
     :raises InvalidValue: a capability has a name that is taken.
     :raises IronicUnavailable: Ironic does not answer.
+    :raises PlacementUnavailable: Placement does not answer.
     """
     asked_at = engine.clock()
     node = engine.ironic.node(name) if engine.ironic is not None else None
+    node = node or compute_hosts.find(engine, name)
     if node is None:
         raise errors.HostNotFound(
-            f'Ironic has no node {name}. Give the name or the uuid of one.')
+            f'Ironic has no node {name}. Give the name or the uuid of one.'
+            if engine.placement is None else
+            f'Ironic has no node {name}, and Placement no compute host: a '
+            'root provider with VCPUs. Give the name or the uuid of one.')
     made = _open(engine, [node], capabilities, asked_at)
     if not made:
-        raise errors.HostExists(f'The node {name} is a host already.')
+        raise errors.HostExists(
+            f'The {"compute host" if node.compute else "node"} {name} is a '
+            'host already.')
     return made[0]
 
 
@@ -195,7 +204,7 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
 
 
 def remove(engine: Engine, host_id: int) -> None:
-    """Close a node to leases for good.
+    """Close a node, or a compute host, to leases for good.
 
     :raises HostNotFound: there is none.
     :raises HostInUse: leases have been promised it.
@@ -213,6 +222,10 @@ def remove(engine: Engine, host_id: int) -> None:
                     'started served by other hosts where that is possible, '
                     'and try again.')
             db_hosts.delete(connection, host_id)
+            if host.node.compute:
+                # NOTE: nobody else mirrors it. Its reservation provider
+                # stays, since nova-compute may know of it.
+                db_nodes.delete_node(connection, host.node.uuid)
     retry.until_committed(attempt)
 
 

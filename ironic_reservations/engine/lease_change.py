@@ -178,10 +178,11 @@ def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
             'changed, but neither the sizes of its instances nor their '
             'affinity. Make another lease for other instances.')
     if (each.resource_type == instance_reservations.FLAVOR_INSTANCE
-            and after.sizes != each.instances.sizes):
+            and after != each.instances):
         raise errors.InvalidValue(
             f'The reservation {each.id} is of a flavor, which says the '
-            'sizes. Make another lease for other ones.')
+            'sizes, and its instances are wherever there is room. Make '
+            'another lease for other ones.')
     return dataclasses.replace(wish, least=wish.amount, most=wish.amount,
                                instances=change)
 

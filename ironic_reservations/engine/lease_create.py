@@ -28,15 +28,17 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import carry_out
 from ironic_reservations.engine import enforce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import lease_demands
+from ironic_reservations.engine import lease_flavors
 from ironic_reservations.engine import lease_refused
 from ironic_reservations.engine import lease_terms
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import timelines
-from ironic_reservations.planner import bookings
+from ironic_reservations.planner import instances
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import planning
-from ironic_reservations.planner import plans
+from ironic_reservations.planner import pool_planning
+from ironic_reservations.planner import pool_plans
 
 
 def create(engine: Engine, ask: leases.LeaseAsk,
@@ -51,11 +53,21 @@ def create(engine: Engine, ask: leases.LeaseAsk,
     :raises LeaseLimit: the operator does not allow it.
     :raises LeaseNotPermitted: the service that the operator asks does not.
     :raises LeaseRefused: with ``reasons`` and ``offers``.
+    :raises FlavorNotFound: Nova has no flavor that is named, for the
+        project.
     :raises IdempotencyKeyReused: the key came with another request.
+    :raises NovaUnavailable: what a flavor asks for cannot be known.
     :raises Contention: others changed the hosts each time.
     :raises DatabaseUnavailable: nothing could be read or written.
     """
-    request = _Request(engine, ask, dry_run)
+    digests = _digests(ask)
+    if lease_flavors.unread(ask):
+        # NOTE: asked twice, it is the same whatever has become of the flavor.
+        served = _served_before(engine, *digests)
+        if served is not None:
+            return served
+        ask = lease_flavors.read(engine, ask)
+    request = _Request(engine, ask, dry_run, *digests)
     return retry.until_committed(request.attempt)
 
 
@@ -63,7 +75,8 @@ class _Request:
     """A request, and the ids that it keeps from one attempt to the next."""
 
     def __init__(self, engine: Engine, ask: leases.LeaseAsk,
-                 dry_run: bool) -> None:
+                 dry_run: bool, key: str | None,
+                 digest: str | None) -> None:
         if not ask.wishes:
             raise errors.InvalidValue(
                 'The lease has no reservations. Give it at least one.')
@@ -78,14 +91,15 @@ class _Request:
             wish.instances) for wish in ask.wishes]
         self._ids = [str(uuid_module.uuid4()) for _ in ask.wishes]
         self._lease_id = str(uuid_module.uuid4())
-        self._key, self._digest = _digests(ask)
+        self._key, self._digest = key, digest
         self._permitted = False
+        self._outrun: set[str] = set()
 
     def attempt(self) -> leases.Lease:
         """Plan on what holds now, and commit."""
         engine, ask = self._engine, self._ask
         now = engine.clock()
-        served = self._served_before()
+        served = _served_before(engine, self._key, self._digest)
         if served is not None:
             return served
         begin = lease_terms.start(ask.start, now)
@@ -98,10 +112,10 @@ class _Request:
                                         ask.project_id)
         horizon = engine.timelines.look(engine.database, now, self._wanted)
         demands = self._demands(horizon, max(begin, now))
-        outcome = planning.plan(horizon.timeline, demands)
-        if isinstance(outcome, plans.Refusal):
+        outcome = pool_planning.plan(horizon.pool, demands)
+        if isinstance(outcome, pool_plans.PoolRefusal):
             raise lease_refused.refusal(
-                horizon, horizon.timeline, ask, demands, outcome,
+                horizon, ask, demands, outcome,
                 lease_terms.latest_end(engine.conf, now))
         lease = self._lease(horizon, begin, told, outcome)
         if not self._permitted:
@@ -112,34 +126,25 @@ class _Request:
             engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
         return lease
 
-    def _served_before(self) -> leases.Lease | None:
-        if self._key is None:
-            return None
-        with self._engine.database.read() as connection:
-            found = db_leases.read_requested(connection, self._key)
-            if found is None:
-                return None
-            if found[1] != self._digest:
-                raise errors.IdempotencyKeyReused(
-                    'The idempotency key came with a different request '
-                    'before. Send each request with a key of its own.')
-            served = db_leases.read(connection, (found[0],))
-        return served[0] if served else None
-
     def _demands(self, horizon: timelines.Horizon,
-                 begin: datetime.datetime) -> list[bookings.Demand]:
-        # NOTE: a lease that starts at once takes nodes that are ready.
+                 begin: datetime.datetime) -> list[instances.Wish]:
+        # NOTE: a lease that starts at once takes hosts that are ready; and
+        # one that was outrun takes others, since instances are packed and
+        # whoever asks for some wants the same hosts.
         preferred = horizon.ready if begin <= horizon.now else 0
+        if self._outrun:
+            preferred = (preferred or horizon.usable) & ~horizon.fleet.mask(
+                self._outrun)
         margin = self._engine.conf.leases.cleaning_time * instants.SECOND
-        return [bookings.Demand(
+        return [lease_demands.of(
             each, instants.instant(begin), instants.instant(self._ask.end),
-            wish.least, wish.most, lease_terms.takers(
-                horizon.eligible(wanted), wish.instances, wish.most),
-            margin, preferred) for each, wish, wanted in zip(
+            wish.least, wish.most, horizon.eligible(wanted), margin,
+            preferred, wish.instances) for each, wish, wanted in zip(
                 self._ids, self._ask.wishes, self._wanted, strict=True)]
 
     def _lease(self, horizon: timelines.Horizon, begin: datetime.datetime,
-               told: datetime.datetime, plan: plans.Plan) -> leases.Lease:
+               told: datetime.datetime,
+               plan: pool_plans.PoolPlan) -> leases.Lease:
         ask, now = self._ask, horizon.now
         reservations = tuple(_reservation(each, wish, now, rows(
             horizon, each, granted, ask.project_id))
@@ -160,9 +165,10 @@ class _Request:
             leases.with_flavors(lease))
 
     def _commit(self, horizon: timelines.Horizon, lease: leases.Lease,
-                plan: plans.Plan) -> None:
+                plan: pool_plans.PoolPlan) -> None:
         engine = self._engine
-        difference = carry_out.compare(horizon, plan.timeline)
+        difference = carry_out.compare(horizon, plan.pool)
+        self._outrun.update(difference.generations)
         with engine.database.write() as connection:
             lease_terms.check_count(engine.conf, connection, lease.project_id,
                                     horizon.now)
@@ -171,6 +177,22 @@ class _Request:
                              self._digest)
             db_bookings.insert_many(connection, lease.bookings,
                                     lease.user_id, horizon.now)
+
+
+def _served_before(engine: Engine, key: str | None,
+                   digest: str | None) -> leases.Lease | None:
+    if key is None:
+        return None
+    with engine.database.read() as connection:
+        found = db_leases.read_requested(connection, key)
+        if found is None:
+            return None
+        if found[1] != digest:
+            raise errors.IdempotencyKeyReused(
+                'The idempotency key came with a different request before. '
+                'Send each request with a key of its own.')
+        served = db_leases.read(connection, (found[0],))
+    return served[0] if served else None
 
 
 def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
@@ -189,7 +211,7 @@ def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
 
 
 def rows(horizon: timelines.Horizon, reservation_id: str,
-         granted: Sequence[bookings.Booking], project_id: str | None,
+         granted: Sequence[instances.Promise], project_id: str | None,
          first: int = 0) -> tuple[leases.NodeBooking, ...]:
     """Give the rows for what the planner granted, without ids yet.
 
@@ -207,9 +229,13 @@ def _digests(ask: leases.LeaseAsk) -> tuple[str | None, str | None]:
     key = json.dumps([ask.project_id, ask.key])
     written = dataclasses.asdict(ask)
     for wish in written['wishes']:
+        # NOTE: so that the digests of older requests still match.
+        if wish['flavor_id'] is None:
+            del wish['flavor_id']
         if wish['instances'] is None:
-            # NOTE: so that the digests of older requests still match.
             del wish['instances']
+        elif wish['instances']['flavor'] is None:
+            del wish['instances']['flavor']
     request = json.dumps(written, sort_keys=True, default=str)
     return (hashlib.sha256(key.encode()).hexdigest(),
             hashlib.sha256(request.encode()).hexdigest())

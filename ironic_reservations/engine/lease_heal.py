@@ -23,16 +23,18 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import carry_out
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import lease_demands
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import timelines
-from ironic_reservations.planner import bookings
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import planning
-from ironic_reservations.planner import plans
+from ironic_reservations.planner import pool
+from ironic_reservations.planner import pool_planning
+from ironic_reservations.planner import pool_plans
 from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
-from ironic_reservations.planner import timeline
 
 _Stranded = tuple[leases.NodeBooking, requirements.Requirement]
 
@@ -50,10 +52,10 @@ def heal(engine: Engine) -> int:
         now = engine.clock()
         horizon = engine.timelines.look(engine.database, now)
         homeless = [each for here in horizon.standings if here is not None
-                    for each in standing.stranded(here, now)]
+                    for each in instance_standing.stranded(here, now)]
         if not homeless:
             return 0
-        return _rehouse(engine, horizon, horizon.timeline, homeless,
+        return _rehouse(engine, horizon, horizon.pool, homeless,
                         horizon.usable, flag=True)
     return retry.until_committed(attempt)
 
@@ -73,24 +75,35 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
         horizon = engine.timelines.look(engine.database, now)
         with engine.database.read() as connection:
             found = db_leases.read(connection, (lease_id,))
-        ids = {booking.id for lease in found for booking in lease.bookings
-               if booking.id in booking_ids
-               and not booking.begun}
+        ids = {booking.id for lease in found
+               for each in lease.reservations
+               for booking in _leaving(each, booking_ids)}
         moving = [each for here in horizon.standings if here is not None
                   for each in here.promised if each[0].id in ids]
         names = {standing.name(booking) for booking, _ in moving}
-        without = horizon.timeline.without(
-            [each for row in horizon.timeline.rows for each in row
-             if each.id in names])
+        without = horizon.pool.without(
+            [each for number in fleet.members(horizon.fleet.mask(
+                booking.node_uuid for booking, _ in moving))
+             for each in horizon.pool.on(number) if each.id in names])
         return _rehouse(engine, horizon, without, moving,
                         horizon.ready & ~horizon.fleet.mask(avoiding),
                         flag=False)
     return retry.until_committed(attempt)
 
 
-def _rehouse(engine: Engine, horizon: timelines.Horizon,
-             free: timeline.Timeline, homeless: Sequence[_Stranded],
-             hosts: int, flag: bool) -> int:
+def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
+             ) -> list[leases.NodeBooking]:
+    """Give which bookings of a reservation leave when some have to."""
+    leaving = [booking for booking in each.bookings
+               if booking.id in booking_ids and not booking.begun]
+    if leaving and each.instances is not None and each.instances.affinity:
+        # NOTE: what has to be together leaves together.
+        return [booking for booking in each.bookings if not booking.begun]
+    return leaving
+
+
+def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
+             homeless: Sequence[_Stranded], hosts: int, flag: bool) -> int:
     """Plan bookings one by one, the first to start first, and commit.
 
     :param hosts: the set of hosts that will do.
@@ -100,20 +113,23 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon,
     homes: dict[int, str] = {}
     left: list[leases.NodeBooking] = []
     moved: list[leases.NodeBooking] = []
-    for booking, wanted in sorted(
-            homeless, key=lambda each: (each[0].starts_at, each[0].id)):
-        demand = bookings.Demand(
-            f'{standing.name(booking)}:home',
+    for together in _units(horizon, homeless):
+        booking, wanted = together[0]
+        rows = [row for row, _ in together]
+        outcome = pool_planning.plan(free, [lease_demands.of_rows(
+            f'{standing.name(booking)}:home', rows,
             instants.instant(booking.starts_at),
-            instants.instant(booking.ends_at), 1, 1,
-            horizon.eligible(wanted) & hosts, margin)
-        outcome = planning.plan(free, [demand])
-        if isinstance(outcome, plans.Refusal):
-            left.append(booking)
+            instants.instant(booking.ends_at),
+            horizon.eligible(wanted) & hosts, margin,
+            horizon.standing(horizon.fleet.number(booking.node_uuid)))])
+        if isinstance(outcome, pool_plans.PoolRefusal):
+            left.extend(rows)
             continue
-        free = outcome.timeline
-        homes[booking.id] = horizon.fleet.uuids[outcome.granted[0][0].node]
-        moved.append(booking)
+        free = outcome.pool
+        homes.update((row.id, horizon.fleet.uuids[placed.node])
+                     for row, placed in zip(rows, outcome.granted[0],
+                                            strict=True))
+        moved.extend(rows)
     if not homes and not (flag and left):
         return 0
     difference = carry_out.compare(horizon, free)
@@ -132,6 +148,20 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon,
     if moved:
         _tell(engine, {each.reservation_id for each in moved})
     return len(homes)
+
+
+def _units(horizon: timelines.Horizon, homeless: Sequence[_Stranded]
+           ) -> list[list[_Stranded]]:
+    """Put together what has to be on one host, by when it starts."""
+    found: dict[str, list[_Stranded]] = {}
+    for row, wanted in homeless:
+        here = horizon.standing(horizon.fleet.number(row.node_uuid))
+        asked = here.instances.get(row.reservation_id)
+        found.setdefault(
+            row.reservation_id if asked is not None and asked.affinity
+            else standing.name(row), []).append((row, wanted))
+    return sorted(found.values(),
+                  key=lambda each: (each[0][0].starts_at, each[0][0].id))
 
 
 def _tell(engine: Engine, reservation_ids: Set[str]) -> None:

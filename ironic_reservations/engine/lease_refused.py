@@ -24,15 +24,19 @@ from ironic_reservations import errors
 from ironic_reservations.engine import lease_terms
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import flavors
 from ironic_reservations.planner import fleet
+from ironic_reservations.planner import instances
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import offers
-from ironic_reservations.planner import planning
+from ironic_reservations.planner import node_flavors
 from ironic_reservations.planner import plans
+from ironic_reservations.planner import pool_offers
+from ironic_reservations.planner import pool_planning
+from ironic_reservations.planner import pool_plans
 from ironic_reservations.planner import requirements
+from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
-from ironic_reservations.planner import timeline
 
 NO_HOST_MATCHES = 'no_host_matches'
 NO_HOST_TAKES_ALL = 'no_host_takes_all'
@@ -42,19 +46,18 @@ _AHEAD = datetime.timedelta(days=366)
 _TOLD = 20
 
 
-def refusal(horizon: timelines.Horizon, free: timeline.Timeline,
-            ask: leases.LeaseAsk, demands: Sequence[bookings.Demand],
-            refused: plans.Refusal, latest: datetime.datetime | None,
-            counter: bool = True) -> errors.LeaseRefused:
+def refusal(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+            demands: Sequence[instances.Wish],
+            refused: pool_plans.PoolRefusal,
+            latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Make the answer to a request that cannot be served.
 
-    :param free: the timeline that was planned on.
     :param latest: when a lease has to end, where the operator says so.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
     reason = _reason(horizon, ask.project_id, place, ask.wishes[place],
                      refused)
-    made = _offers(horizon, free, ask, demands, latest)
+    made = _offers(horizon, ask, demands, latest)
     told = reason['detail']
     if made:
         told += ' ' + made[0]['detail']
@@ -62,7 +65,8 @@ def refusal(horizon: timelines.Horizon, free: timeline.Timeline,
 
 
 def of_change(horizon: timelines.Horizon, project_id: str | None, place: int,
-              wanted: leases.LeaseReservation, refused: plans.Refusal,
+              wanted: leases.LeaseReservation,
+              refused: pool_plans.PoolRefusal,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Make the answer to a change that cannot be made.
 
@@ -84,54 +88,133 @@ def of_change(horizon: timelines.Horizon, project_id: str | None, place: int,
 
 def _reason(horizon: timelines.Horizon, project_id: str | None, place: int,
             wanted: leases.Wish | leases.LeaseReservation,
-            refused: plans.Refusal) -> dict[str, Any]:
+            refused: pool_plans.PoolRefusal) -> dict[str, Any]:
+    demand = refused.demand
+    at = None if refused.at is None else instants.moment(
+        max(refused.at, demand.start))
+    code, detail = _why(horizon, place, wanted, refused, at)
+    told = {'code': code, 'detail': detail, 'reservation': place,
+            'hosts_short': refused.short, 'proved': refused.cause.proved,
+            'at': None if at is None else at.isoformat(),
+            'blockers': _blockers(horizon, project_id, refused.blockers)}
+    if wanted.instances is not None:
+        told['hosts'] = [_lacking(horizon, each)
+                         for each in refused.hosts[:_TOLD]]
+    return told
+
+
+def _why(horizon: timelines.Horizon, place: int,
+         wanted: leases.Wish | leases.LeaseReservation,
+         refused: pool_plans.PoolRefusal,
+         at: datetime.datetime | None) -> tuple[str, str]:
     demand = refused.demand
     count = demand.eligible.bit_count()
     usable = (demand.eligible & horizon.usable).bit_count()
-    at = None if refused.at is None else instants.moment(
-        max(refused.at, demand.start))
-    blockers = _blockers(horizon, project_id, refused.blockers)
     window = (f'from {_shown(instants.moment(demand.start))} until '
               f'{_shown(instants.moment(demand.end))}')
     code: str = refused.cause.value
-    if lease_terms.apart(wanted.instances, wanted.most):
-        code = NO_HOST_TAKES_ALL
-        detail = (f'Reservation {place} asks for {wanted.most} instances on '
-                  'one host, with affinity true, and each host takes one '
-                  'instance. Leave affinity out.')
-    elif usable < demand.least:
-        code = NO_HOST_MATCHES if not usable else code
-        detail = (f'Not enough hosts: {count} match what reservation {place} '
-                  f'asks for, and {usable} of them can be used; it needs '
-                  f'{demand.least}.'
-                  + _sized(wanted)
-                  + _unfit(horizon, demand.eligible & ~horizon.usable))
-    elif refused.cause is plans.Cause.SHORTAGE:
+    if usable and _nowhere_together(horizon, demand, wanted.most):
+        return NO_HOST_TAKES_ALL, (
+            f'Reservation {place} asks for {wanted.most} instances on one '
+            'host, with affinity true, and no host has room for all of them, '
+            'not even an empty one. Leave affinity out.')
+    if usable < _hosts_needed(horizon, demand):
+        return NO_HOST_MATCHES if not usable else code, (
+            f'Not enough hosts: {count} match what reservation {place} '
+            f'asks for, and {usable} of them can be used; it needs '
+            f'{_hosts_needed(horizon, demand)}.'
+            + _sized(wanted)
+            + _unfit(horizon, demand.eligible & ~horizon.usable)
+            + _in_shares(horizon, wanted))
+    if wanted.instances is not None and refused.cause.proved:
+        return code, (
+            f'Not enough room {window}: of the {wanted.most} instances of '
+            f'reservation {place}, {refused.short} have no room'
+            + ('' if at is None else f' at {_shown(at)}')
+            + f' on the {usable} hosts that can serve it, and moving other '
+            'leases does not help.')
+    if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
-        detail = (f'Not enough hosts {window}: of the {usable} that can serve '
-                  f'reservation {place}, which needs {demand.least}, '
-                  f'{refused.short} too few are free at {_shown(at)}, and '
-                  'moving other leases does not help.')
-    elif refused.cause is plans.Cause.NO_ASSIGNMENT:
-        detail = (f'Not enough hosts {window}: no assignment of the leases '
-                  'that have not started leaves enough of the '
-                  f'{usable} hosts free that can serve reservation {place}.')
-    else:
-        detail = (f'No way was found to serve reservation {place} {window}, '
-                  'and not all ways were tried within the limit of the '
-                  'search. There may be one.')
-    return {'code': code, 'detail': detail, 'reservation': place,
-            'hosts_short': refused.short, 'proved': refused.cause.proved,
-            'at': None if at is None else at.isoformat(),
-            'blockers': blockers}
+        return code, (
+            f'Not enough hosts {window}: of the {usable} that can serve '
+            f'reservation {place}, which needs '
+            f'{_hosts_needed(horizon, demand)}, '
+            f'{refused.short} too few are free at {_shown(at)}, and '
+            'moving other leases does not help.')
+    if refused.cause is plans.Cause.NO_ASSIGNMENT:
+        return code, (
+            f'Not enough hosts {window}: no assignment of the leases '
+            'that have not started leaves enough of the '
+            f'{usable} hosts free that can serve reservation {place}.')
+    return code, (
+        f'No way was found to serve reservation {place} {window}, '
+        'and not all ways were tried within the limit of the '
+        'search. There may be one.')
+
+
+def _hosts_needed(horizon: timelines.Horizon, demand: instances.Wish) -> int:
+    """Give how many hosts there have to be, whatever else is on them."""
+    if isinstance(demand, bookings.Demand):
+        return demand.least
+    if demand.affinity is False or not demand.eligible & horizon.pool.compute:
+        return demand.amount
+    return 1
+
+
+def _nowhere_together(horizon: timelines.Horizon, demand: instances.Wish,
+                      count: int) -> bool:
+    """Tell whether so many instances are to be together that never can be.
+    """
+    if (isinstance(demand, bookings.Demand) or demand.affinity is not True
+            or count == 1):
+        return False
+    return not any(
+        all(amount <= (horizon.pool.capacities[number] or {}).get(name, 0)
+            for name, amount in shares.times(demand.amounts, count))
+        for number in fleet.members(demand.eligible & horizon.pool.compute))
+
+
+def _lacking(horizon: timelines.Horizon,
+             each: pool_plans.HostShortage) -> dict[str, Any]:
+    """Tell what a host has too little of, and when."""
+    return {
+        'host': str(horizon.standing(each.node).host.id), 'room': each.room,
+        'short': [{'resource_class': spell.resource_class,
+                   'amount': spell.short,
+                   'start_date': instants.moment(spell.start).isoformat(),
+                   'end_date': instants.moment(spell.end).isoformat()}
+                  for spell in each.spells[:_TOLD]]}
 
 
 def _sized(wanted: leases.Wish | leases.LeaseReservation) -> str:
     if wanted.instances is None:
         return ''
+    if wanted.instances.request is not None:
+        return _asked(wanted.instances.request)
     vcpus, memory_mb, disk_gb = wanted.instances.sizes
-    return (f' Each instance needs a host of its own with {vcpus} vcpus, '
-            f'{memory_mb} MB of memory and {disk_gb} GB of disk.')
+    return (f' Each instance needs {vcpus} vcpus, {memory_mb} MB of memory '
+            f'and {disk_gb} GB of disk.')
+
+
+def _asked(request: flavors.Request) -> str:
+    traits = [*sorted({name for group in request.groups
+                       for name in group.required}),
+              *sorted({f'not {name}' for group in request.groups
+                       for name in group.forbidden})]
+    return (' Each instance needs '
+            + ', '.join(f'{amount} {name}' for name, amount
+                        in sorted(request.totals().items()))
+            + (f', and a host with the traits {", ".join(traits)}'
+               if traits else '') + '.')
+
+
+def _in_shares(horizon: timelines.Horizon,
+               wanted: leases.Wish | leases.LeaseReservation) -> str:
+    count = horizon.pool.compute.bit_count()
+    if wanted.instances is not None or not count:
+        return ''
+    return (f' The {count} compute hosts are not had whole, but in '
+            'instances: ask for "virtual:instance" there.')
 
 
 def _unfit(horizon: timelines.Horizon, numbers: int) -> str:
@@ -143,7 +226,7 @@ def _unfit(horizon: timelines.Horizon, numbers: int) -> str:
 
 
 def _blockers(horizon: timelines.Horizon, project_id: str | None,
-              blocking: Sequence[bookings.Booking]) -> list[dict[str, Any]]:
+              blocking: Sequence[instances.Promise]) -> list[dict[str, Any]]:
     rows = {standing.name(booking): booking
             for number in {each.node for each in blocking}
             for booking, _ in horizon.standing(number).promised}
@@ -163,24 +246,22 @@ def _blockers(horizon: timelines.Horizon, project_id: str | None,
     return list(told.values())[:_TOLD]
 
 
-def _offers(horizon: timelines.Horizon, free: timeline.Timeline,
-            ask: leases.LeaseAsk, demands: Sequence[bookings.Demand],
+def _offers(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+            demands: Sequence[instances.Wish],
             latest: datetime.datetime | None) -> list[dict[str, Any]]:
     until = latest or (max(ask.end, horizon.now) + _AHEAD)
-    made = []
-    for offer in offers.offers(free, demands,
-                               instants.instant(horizon.now),
-                               instants.instant(until)):
-        changed = _changed(ask, demands, offer.demands)
-        if changed is not None:
-            made.append(_told(offer.kind.value, horizon, changed))
-    made.extend(_other_class(horizon, free, ask, demands))
-    made.extend(_apart(horizon, free, ask, demands))
-    return made
+    return [
+        *_apart(horizon, ask, demands),
+        *(_told(offer.kind.value, horizon,
+                _changed(ask, demands, offer.demands))
+          for offer in pool_offers.offers(
+              horizon.pool, demands, instants.instant(horizon.now),
+              instants.instant(until))),
+        *_other_class(horizon, ask, demands)]
 
 
-def _changed(ask: leases.LeaseAsk, asked: Sequence[bookings.Demand],
-             demands: Sequence[bookings.Demand]) -> leases.LeaseAsk | None:
+def _changed(ask: leases.LeaseAsk, asked: Sequence[instances.Wish],
+             demands: Sequence[instances.Wish]) -> leases.LeaseAsk:
     start, end = demands[0].start, demands[0].end
     # NOTE: what starts now is to be had after the minute, too.
     at_once = ask.start is None and start == asked[0].start
@@ -192,15 +273,18 @@ def _changed(ask: leases.LeaseAsk, asked: Sequence[bookings.Demand],
     return dataclasses.replace(
         ask, start=None if at_once else instants.moment(start),
         end=instants.moment(end), before_end=before,
-        wishes=tuple(dataclasses.replace(wish, least=demand.least,
-                                         most=demand.most)
-                     for wish, demand in zip(ask.wishes, demands,
-                                             strict=True)))
+        wishes=tuple(_resized(wish, demand) for wish, demand in zip(
+            ask.wishes, demands, strict=True)))
 
 
-def _other_class(horizon: timelines.Horizon, free: timeline.Timeline,
-                 ask: leases.LeaseAsk, demands: Sequence[bookings.Demand]
-                 ) -> list[dict[str, Any]]:
+def _resized(wish: leases.Wish, demand: instances.Wish) -> leases.Wish:
+    if isinstance(demand, bookings.Demand):
+        return dataclasses.replace(wish, least=demand.least, most=demand.most)
+    return dataclasses.replace(wish, least=demand.amount, most=demand.amount)
+
+
+def _other_class(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+                 demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
     """Offer hosts of another class, where the class is all that is asked.
     """
     if len(demands) != 1:
@@ -212,16 +296,16 @@ def _other_class(horizon: timelines.Horizon, free: timeline.Timeline,
         return []
     needed = lease_terms.requirement('', '', wish.instances)
     by_class: dict[str, list[int]] = {}
-    for number in fleet.members(lease_terms.takers(
-            horizon.usable & ~demand.eligible, wish.instances, wish.most)):
+    for number in fleet.members(horizon.usable & ~demand.eligible):
         host = horizon.standing(number).host
         name = host.node.resource_class
-        if name is not None and needed.matches(requirements.of_host(host)):
+        if name is not None and needed.met_by(requirements.describe(host)):
             by_class.setdefault(name, []).append(number)
     for name, numbers in sorted(by_class.items(),
                                 key=lambda item: -len(item[1])):
         other = dataclasses.replace(demand, eligible=fleet.mask(numbers))
-        if isinstance(planning.plan(free, [other]), plans.Plan):
+        if isinstance(pool_planning.plan(horizon.pool, [other]),
+                      pool_plans.PoolPlan):
             return [_told('other_class', horizon, dataclasses.replace(
                 ask, wishes=(dataclasses.replace(
                     wish, hypervisor_properties='',
@@ -230,25 +314,22 @@ def _other_class(horizon: timelines.Horizon, free: timeline.Timeline,
     return []
 
 
-def _apart(horizon: timelines.Horizon, free: timeline.Timeline,
-           ask: leases.LeaseAsk, demands: Sequence[bookings.Demand]
-           ) -> list[dict[str, Any]]:
-    """Offer hosts of their own to instances that asked for one together."""
-    split, wishes = list(demands), list(ask.wishes)
-    for place, wish in enumerate(ask.wishes):
-        if wish.instances is None or not lease_terms.apart(wish.instances,
-                                                           wish.most):
-            continue
-        needed = lease_terms.requirement(
-            wish.hypervisor_properties, wish.resource_properties,
-            wish.instances)
-        split[place] = dataclasses.replace(
-            split[place], eligible=horizon.eligible(needed))
-        wishes[place] = dataclasses.replace(
-            wish, instances=dataclasses.replace(wish.instances,
-                                                affinity=None))
-    if tuple(wishes) == ask.wishes or isinstance(
-            planning.plan(free, split), plans.Refusal):
+def _apart(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+           demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
+    """Offer any hosts to instances that asked for one together."""
+    split: list[instances.Wish] = []
+    wishes: list[leases.Wish] = []
+    for wish, demand in zip(ask.wishes, demands, strict=True):
+        if wish.instances is not None and _nowhere_together(
+                horizon, demand, wish.most):
+            assert isinstance(demand, instances.InstanceDemand)
+            demand = dataclasses.replace(demand, affinity=None)
+            wish = dataclasses.replace(wish, instances=dataclasses.replace(
+                wish.instances, affinity=None))
+        split.append(demand)
+        wishes.append(wish)
+    if tuple(wishes) == ask.wishes or isinstance(pool_planning.plan(
+            horizon.pool, split), pool_plans.PoolRefusal):
         return []
     return [_told('no_affinity', horizon, dataclasses.replace(
         ask, wishes=tuple(wishes)))]
@@ -261,13 +342,15 @@ def _told(kind: str, horizon: timelines.Horizon,
     wanted = ' and '.join(
         f'{wish.least}' if wish.least == wish.most
         else f'{wish.least} to {wish.most}' for wish in ask.wishes)
+    what = ('instances' if any(wish.instances for wish in ask.wishes)
+            else 'hosts')
     detail = {
         'later': f'The nearest later window is {window}.',
         'earlier': f'The nearest earlier window is {window}.',
         'shorter': f'A shorter lease, {window}, would be accepted.',
-        'no_affinity': 'Instances on hosts of their own would be accepted '
-                       f'{window}.',
-        'fewer': f'Fewer hosts, {wanted}, would be accepted {window}.',
+        'no_affinity': 'Instances on any hosts, without affinity, would be '
+                       f'accepted {window}.',
+        'fewer': f'Fewer {what}, {wanted}, would be accepted {window}.',
         'other_class': 'Hosts of another class would be accepted: '
                        f'{ask.wishes[0].resource_properties}.'}[kind]
     return {'kind': kind, 'detail': detail, 'lease': body(ask)}
@@ -286,17 +369,23 @@ def body(ask: leases.LeaseAsk) -> dict[str, Any]:
 
 
 def _body(wish: leases.Wish) -> dict[str, Any]:
-    posted = {'resource_type': wish.resource_type,
-              'resource_properties': wish.resource_properties}
+    posted: dict[str, Any] = {
+        'resource_type': wish.resource_type,
+        'resource_properties': wish.resource_properties}
     wanted = wish.instances
     if wanted is None:
         return {**posted, 'min': wish.least, 'max': wish.most,
                 'hypervisor_properties': wish.hypervisor_properties,
                 'before_end': wish.before_end}
+    posted.update(amount=wish.most, affinity=wanted.affinity)
     if wanted.source_flavor_id is not None:
         posted['flavor_id'] = wanted.source_flavor_id
-    return {**posted, 'amount': wish.most, 'affinity': wanted.affinity,
-            'vcpus': wanted.vcpus, 'memory_mb': wanted.memory_mb,
+    if wish.flavor_id is not None:
+        # NOTE: Nova is asked again.
+        return posted
+    if wanted.flavor is not None:
+        return {**posted, 'flavor': node_flavors.shown(wanted.flavor)}
+    return {**posted, 'vcpus': wanted.vcpus, 'memory_mb': wanted.memory_mb,
             'disk_gb': wanted.disk_gb}
 
 

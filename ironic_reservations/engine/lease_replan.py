@@ -24,19 +24,22 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import carry_out
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import lease_demands
 from ironic_reservations.engine import lease_refused
 from ironic_reservations.engine import lease_terms
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import instances
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import offers
-from ironic_reservations.planner import planning
-from ironic_reservations.planner import plans
+from ironic_reservations.planner import pool
+from ironic_reservations.planner import pool_offers
+from ironic_reservations.planner import pool_planning
+from ironic_reservations.planner import pool_plans
 from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
-from ironic_reservations.planner import timeline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,9 +121,8 @@ class _Task:
         self._own = frozenset(standing.name(booking) for booking in staying)
         numbers = {horizon.fleet.number(booking.node_uuid)
                    for booking in staying}
-        self._free = horizon.timeline.without(
-            [each for number in numbers
-             for each in horizon.timeline.rows[number]
+        self._free = horizon.pool.without(
+            [each for number in numbers for each in horizon.pool.on(number)
              if each.id in self._own])
 
     def pending(self) -> Replanned:
@@ -132,37 +134,33 @@ class _Task:
         outcome = self._plan_pending([
             max(each.least, min(count, each.most))
             for each, count in zip(after.reservations, held, strict=True)])
-        if isinstance(outcome, plans.Refusal):
+        if isinstance(outcome, pool_plans.PoolRefusal):
             outcome = self._plan_pending([each.least for each
                                           in after.reservations])
-        if isinstance(outcome, plans.Refusal):
+        if isinstance(outcome, pool_plans.PoolRefusal):
             raise self._refused(outcome, self._free, self._wishes(
                 [each.least for each in self._after.reservations]))
         added = tuple(row for each, granted in zip(
             after.reservations, outcome.granted, strict=True)
             for row in self._rows(each.id, granted, 0))
-        return self._replanned(outcome.timeline, dropped=self._before.bookings,
+        return self._replanned(outcome.pool, dropped=self._before.bookings,
                                added=added)
 
     def _plan_pending(self, least: Sequence[int]
-                      ) -> plans.Plan | plans.Refusal:
-        return planning.plan(self._free, self._wishes(least))
+                      ) -> pool_plans.PoolPlan | pool_plans.PoolRefusal:
+        return pool_planning.plan(self._free, self._wishes(least))
 
-    def _wishes(self, least: Sequence[int]) -> list[bookings.Demand]:
+    def _wishes(self, least: Sequence[int]) -> list[instances.Wish]:
         after, horizon = self._after, self._horizon
         begin = max(after.start, horizon.now)
-        return [bookings.Demand(
+        return [lease_demands.of(
             each.id, instants.instant(begin), instants.instant(after.end),
-            count, each.most, self._eligible(each)
+            count, each.most, horizon.eligible(self._wanted[each.id])
             & ~horizon.fleet.mask(self._returned(each)),
             self._margin, horizon.fleet.mask(
-                booking.node_uuid for booking in each.bookings))
+                booking.node_uuid for booking in each.bookings),
+            each.instances)
             for each, count in zip(after.reservations, least, strict=True)]
-
-    def _eligible(self, each: leases.LeaseReservation) -> int:
-        return lease_terms.takers(
-            self._horizon.eligible(self._wanted[each.id]), each.instances,
-            each.most)
 
     def started(self) -> Replanned:
         """Plan a lease that has started: what it has, it keeps."""
@@ -185,8 +183,8 @@ class _Task:
         # NOTE: what is given back stays until its node is clean again.
         free = self._free.adding(self._leaving(ended))
         demands = [*staying, *moving, *growing]
-        outcome = planning.plan(free, demands)
-        if isinstance(outcome, plans.Refusal):
+        outcome = pool_planning.plan(free, demands)
+        if isinstance(outcome, pool_plans.PoolRefusal):
             raise self._refused(outcome, free, demands)
         added: list[leases.NodeBooking] = []
         for demand, granted in zip(
@@ -195,7 +193,7 @@ class _Task:
             added.extend(self._rows(demand.id.partition(':')[0], granted,
                                     self._next_place(demand.id)))
         return self._replanned(
-            outcome.timeline, kept=tuple(kept),
+            outcome.pool, kept=tuple(kept),
             # NOTE: of what has not begun there is nothing to take back.
             dropped=tuple(row for row in ended if not row.begun),
             ended=tuple(row for row in ended if row.begun),
@@ -253,6 +251,9 @@ class _Task:
 
     def _idle(self, row: leases.NodeBooking) -> bool:
         node = self._horizon.standing(self._number(row)).host.node
+        if node.compute:
+            # NOTE: which server came by which booking nobody can tell.
+            return True
         return (node.provision_state == facts.AVAILABLE
                 and node.instance_uuid is None)
 
@@ -260,30 +261,40 @@ class _Task:
         """Tell whether a node can serve anything new, and so has a plan."""
         return bool(self._horizon.usable >> self._number(row) & 1)
 
-    def _staying(self, row: leases.NodeBooking) -> bookings.Demand:
-        return bookings.Demand(
-            f'{row.reservation_id}:{row.place}',
-            instants.instant(row.starts_at),
-            max(instants.instant(self._after.end),
-                instants.instant(row.starts_at) + 1), 1, 1,
-            1 << self._number(row), self._margin)
+    def _staying(self, row: leases.NodeBooking) -> instances.Wish:
+        here = self._horizon.standing(self._number(row))
+        start = instants.instant(row.starts_at)
+        return lease_demands.of_rows(
+            f'{row.reservation_id}:{row.place}', [row], start,
+            max(instants.instant(self._after.end), start + 1),
+            1 << self._number(row), self._margin, here)
 
     def _leaving(self, rows: Sequence[leases.NodeBooking]
-                 ) -> list[bookings.Booking]:
-        leaving = []
+                 ) -> list[instances.Promise]:
+        leaving: list[instances.Promise] = []
         for row in rows:
             if not row.begun or not self._on_timeline(row):
                 continue
             number = self._number(row)
+            here = self._horizon.standing(number)
             end = instants.instant(self._horizon.now)
-            until = max(end + self._margin, standing.late(self._horizon.now))
-            later = bisect.bisect_left(self._free.starts[number], end)
-            for start in self._free.starts[number][later:later + 1]:
-                until = min(until, start)
-            leaving.append(bookings.Booking(
+            until = standing.late(self._horizon.now)
+            booked = bookings.Booking(
                 standing.name(row),
                 min(instants.instant(row.starts_at), end - 1), end, number,
-                1 << number, False, until - end))
+                1 << number, False)
+            if here.host.node.compute:
+                leaving.append(dataclasses.replace(
+                    instance_standing.seated(
+                        booked, here.instances[row.reservation_id]),
+                    end=until))
+                continue
+            until = max(end + self._margin, until)
+            starts = self._free.timeline.starts[number]
+            later = bisect.bisect_left(starts, end)
+            for start in starts[later:later + 1]:
+                until = min(until, start)
+            leaving.append(dataclasses.replace(booked, margin=until - end))
         return leaving
 
     def _overtaken(self, row: leases.NodeBooking
@@ -294,27 +305,26 @@ class _Task:
         anew; but nobody may have its place before that.
         """
         before, after = self._before.end, self._after.end
-        if after <= before:
+        here = self._horizon.standing(self._number(row))
+        if after <= before or here.host.node.compute:
             return []
         until = instants.instant(after) + self._margin
-        return [other for other, _ in self._horizon.standing(
-            self._number(row)).promised
-            if not other.begun and other.starts_at >= before
+        return [other for other, _ in here.promised
+                if not other.begun and other.starts_at >= before
             and instants.instant(other.starts_at) < until]
 
-    def _home(self, key: str, row: leases.NodeBooking) -> bookings.Demand:
-        wanted = next(
-            wanted for other, wanted in self._horizon.standing(
-                self._number(row)).promised if other.id == row.id)
-        return bookings.Demand(
-            key, instants.instant(row.starts_at),
-            instants.instant(row.ends_at), 1, 1,
-            self._horizon.eligible(wanted), self._margin)
+    def _home(self, key: str, row: leases.NodeBooking) -> instances.Wish:
+        here = self._horizon.standing(self._number(row))
+        return lease_demands.of_rows(
+            key, [row], instants.instant(row.starts_at),
+            instants.instant(row.ends_at),
+            self._horizon.eligible(lease_demands.wanted_of(here, row)),
+            self._margin, here)
 
     def _growing(self, each: leases.LeaseReservation,
                  kept: Sequence[leases.NodeBooking],
                  ended: Sequence[leases.NodeBooking]
-                 ) -> bookings.Demand | None:
+                 ) -> instances.Wish | None:
         have = sum(row.reservation_id == each.id for row in kept)
         least = max(0, each.least - have)
         old = next(other for other in self._before.reservations
@@ -330,10 +340,15 @@ class _Task:
         if not most:
             return None
         horizon = self._horizon
-        return bookings.Demand(
+        eligible = horizon.eligible(self._wanted[each.id])
+        if have and each.instances is not None and each.instances.affinity:
+            eligible &= horizon.fleet.mask(
+                row.node_uuid for row in kept
+                if row.reservation_id == each.id)
+        return lease_demands.of(
             f'{each.id}:more', instants.instant(horizon.now),
-            instants.instant(self._after.end), least, most,
-            self._eligible(each), self._margin, horizon.ready)
+            instants.instant(self._after.end), least, most, eligible,
+            self._margin, horizon.ready, each.instances, each.id)
 
     def _next_place(self, demand_id: str) -> int:
         key = demand_id.partition(':')[0]
@@ -341,7 +356,7 @@ class _Task:
                         if row.reservation_id == key), default=-1)
 
     def _rows(self, reservation_id: str,
-              granted: Sequence[bookings.Booking],
+              granted: Sequence[instances.Promise],
               first: int) -> tuple[leases.NodeBooking, ...]:
         return tuple(leases.NodeBooking(
             0, reservation_id, first + place,
@@ -350,8 +365,8 @@ class _Task:
             project_id=self._before.project_id)
             for place, booking in enumerate(granted))
 
-    def _refused(self, refused: plans.Refusal, free: timeline.Timeline,
-                 demands: Sequence[bookings.Demand]) -> errors.LeaseRefused:
+    def _refused(self, refused: pool_plans.PoolRefusal, free: pool.Pool,
+                 demands: Sequence[instances.Wish]) -> errors.LeaseRefused:
         key = refused.demand.id.partition(':')[0]
         place = [each.id for each in self._after.reservations].index(key)
         return lease_refused.of_change(
@@ -359,22 +374,21 @@ class _Task:
             self._after.reservations[place], refused,
             self._latest_end(free, demands))
 
-    def _latest_end(self, free: timeline.Timeline,
-                    demands: Sequence[bookings.Demand]
+    def _latest_end(self, free: pool.Pool, demands: Sequence[instances.Wish]
                     ) -> datetime.datetime | None:
         """Give until when the lease could be extended, if at all."""
         if self._after.end <= self._before.end:
             return None
-        for offer in offers.offers(
+        for offer in pool_offers.offers(
                 free, demands, instants.instant(self._horizon.now),
                 instants.instant(self._after.end), kinds=(
-                    offers.Kind.SHORTER,)):
+                    pool_offers.Kind.SHORTER,)):
             end = instants.moment(max(demand.end
                                       for demand in offer.demands))
             return end if end > self._before.end else None
         return None
 
-    def _replanned(self, after: timeline.Timeline, *,
+    def _replanned(self, after: pool.Pool, *,
                    kept: tuple[leases.NodeBooking, ...] = (),
                    dropped: tuple[leases.NodeBooking, ...] = (),
                    ended: tuple[leases.NodeBooking, ...] = (),

@@ -50,7 +50,7 @@ def requirement(hypervisor_properties: str, resource_properties: str,
     try:
         return requirements.parse(
             hypervisor_properties, resource_properties,
-            None if instances is None else instances.sizes)
+            None if instances is None else instances.need)
     except ValueError as exc:
         raise errors.InvalidValue(str(exc)) from exc
 
@@ -173,30 +173,11 @@ def _check_instances(least: int, most: int, instances: (
         raise errors.InvalidValue(
             f'A reservation asks for {least} to {most} instances. Give one '
             'amount, of at least 1.')
-    if min(instances.sizes) < 0 or not any(instances.sizes):
+    if min(instances.sizes) < 0 or (
+            instances.flavor is None and not any(instances.sizes)):
         raise errors.InvalidValue(
             'An instance has to have vcpus, memory_mb or disk_gb above zero, '
             f'and none below; asked for were {instances.sizes}.')
-
-
-def takers(eligible: int, instances: Instances, amount: int) -> int:
-    """Give the set of hosts that can serve a reservation.
-
-    :param eligible: the set of hosts that meet its requirement.
-    :param amount: of instances in all.
-    """
-    if apart(instances, amount):
-        return 0
-    return eligible
-
-
-def apart(instances: Instances, amount: int) -> bool:
-    """Tell whether instances are to be together that never can be.
-
-    NOTE: a node of Ironic has a slot for one instance.
-    """
-    return instances is not None and instances.affinity is True and (
-        amount > 1)
 
 
 def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:

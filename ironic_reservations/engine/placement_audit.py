@@ -33,6 +33,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import reservation_audit
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import share_audit
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import flavors
 from ironic_reservations.planner import hold_audit
@@ -64,6 +65,8 @@ class Report:
 class _Rows:
     """What our database says.
 
+    :ivar nodes: of Ironic.
+    :ivar shared: what it says of compute hosts.
     :ivar children: what is seen of reservation providers.
     """
 
@@ -71,6 +74,7 @@ class _Rows:
     held: Mapping[str, list[holds.Hold]]
     promises: Mapping[str, holds.Promise]
     seen: Mapping[str, providers_seen.Seen]
+    shared: share_audit.Rows
     children: Mapping[str, providers_seen.Seen]
 
 
@@ -103,15 +107,20 @@ def audit(engine: Engine, everything: bool = False) -> Report:
             seen[uuid] = providers_seen.Seen(
                 there[uuid].generation, view.class_name,
                 hold_audit.expected(view.hold, view.promise))
+    of_hosts = share_audit.find(engine, rows.shared, there, everything)
+    found += of_hosts.differences
+    seen.update(of_hosts.seen)
     differences, children = reservation_audit.find(
         engine, there, rows.children, everything)
     found += differences
     seen.update(children)
-    before = {**rows.seen, **rows.children}
+    before = {**rows.seen, **rows.shared.seen, **rows.children}
     _remember(engine, {uuid: one for uuid, one in seen.items()
                        if before.get(uuid) != one},
               before.keys() - there.keys())
-    return Report(len(rows.nodes), len(suspects), in_work, tuple(found))
+    return Report(len(rows.nodes) + len(rows.shared.hosts),
+                  len(suspects) + of_hosts.looked_at,
+                  in_work + of_hosts.in_work, tuple(found))
 
 
 def look(engine: Engine, uuid: str) -> hold_audit.View | None:
@@ -163,35 +172,32 @@ def _view(engine: Engine, uuid: str, of_node: _OfNode
                 and node.provision_state == facts.AVAILABLE),
         hold=rows[0] if rows else None, promise=promise,
         instance_uuid=None if node is None else node.instance_uuid,
-        consumers=there, strays=_strays(engine, there or {}),
+        consumers=there, strays=consumers.strays(engine, there or {}),
         usages=usages or {}, totals=totals)
-
-
-def _strays(engine: Engine, there: Iterable[str]) -> frozenset[str]:
-    ours = [consumer for consumer in there if consumers.is_ours(consumer)]
-    if not ours:
-        return frozenset()
-    with engine.database.read() as connection:
-        return frozenset(
-            consumer for consumer in ours
-            if db_holds.read_consumer(connection, consumer) is None)
 
 
 def _read(engine: Engine) -> _Rows:
     now = engine.clock()
     with engine.database.snapshot() as connection:
-        of_nodes: dict[str, list[holds.Hold]] = {}
-        for hold in db_holds.read_all(connection):
-            of_nodes.setdefault(hold.node_uuid, []).append(hold)
+        held = db_holds.read_all(connection)
         seen = providers_seen.read(connection)
-        children = {uuid: one for uuid, one in seen.items()
-                    if one.resource_class == reservation_audit.MARK}
-        return _Rows(
-            db_nodes.read_nodes(connection, with_traits=False), of_nodes,
-            {promise.node_uuid: promise for promise
-             in db_holds.read_promises(connection, now)},
-            {uuid: one for uuid, one in seen.items()
-             if uuid not in children}, children)
+        nodes = db_nodes.read_nodes(connection, with_traits=False)
+        promises = db_holds.read_promises(connection, now)
+    of_nodes: dict[str, list[holds.Hold]] = {}
+    for hold in held:
+        if hold.amounts is None:
+            of_nodes.setdefault(hold.node_uuid, []).append(hold)
+    children = {uuid: one for uuid, one in seen.items()
+                if one.resource_class == reservation_audit.MARK}
+    shared = share_audit.rows_of(nodes, held, promises, seen)
+    return _Rows(
+        {uuid: node for uuid, node in nodes.items() if not node.compute},
+        of_nodes,
+        {promise.node_uuid: promise for promise in promises
+         if promise.amounts is None},
+        {uuid: one for uuid, one in seen.items()
+         if uuid not in children and uuid not in shared.seen},
+        shared, children)
 
 
 def _free(engine: Engine, rows: _Rows) -> frozenset[str]:

@@ -26,7 +26,10 @@ from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import placement_audit
 from ironic_reservations.engine import reservation_audit
 from ironic_reservations.engine import reservation_providers
+from ironic_reservations.engine import share_audit
+from ironic_reservations.engine import share_holds
 from ironic_reservations.planner import hold_audit
+from ironic_reservations.planner import share_audit as share_planner
 
 Kind = hold_audit.Kind
 
@@ -71,6 +74,8 @@ def _repair_reservations(engine: Engine,
 
 
 def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
+    if difference.shared:
+        return _repair_share(engine, difference)
     try:
         view = placement_audit.look(engine, difference.node_uuid)
         if view is None:
@@ -89,6 +94,50 @@ def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
     except errors.PlacementUnavailable as exc:
         said = str(exc)
     return Repair(difference, not said, said)
+
+
+def _repair_share(engine: Engine,
+                  difference: hold_audit.Difference) -> Repair:
+    """Mend what differs about a compute host."""
+    try:
+        view = share_audit.look(engine, difference.node_uuid)
+        if difference not in share_planner.compare(view):
+            return Repair(difference, not view.in_work, (
+                'Somebody is at work on it.' if view.in_work else ''))
+        if difference.kind is Kind.ORPHAN:
+            said = _remove_orphan(engine, difference)
+        elif difference.kind in (Kind.HOLD_MISSING, Kind.HOLD_DIFFERS):
+            said = _hold_share_again(engine, view, difference)
+        elif difference.kind is Kind.UNHELD:
+            said = _hold_shares(engine, view.host, {
+                promise.owner for promise in view.unheld()})
+        else:
+            said = difference.detail
+    except errors.PlacementUnavailable as exc:
+        said = str(exc)
+    return Repair(difference, not said, said)
+
+
+def _hold_share_again(engine: Engine, view: share_planner.View,
+                      difference: hold_audit.Difference) -> str:
+    """Take back what is held of a host, and hold what is promised."""
+    old = next(row for row in view.held.values()
+               if row.consumer_uuid == difference.consumer_uuid)
+    if not hold_cases.give_up(engine, old):
+        return 'It is not known whether the old hold is gone.'
+    return _hold_shares(engine, view.host, {old.owner})
+
+
+def _hold_shares(engine: Engine, host: str, owners: set[str]) -> str:
+    """Hold what is promised of a host to some; tells why not."""
+    with engine.database.read() as connection:
+        promises = db_holds.read_promises(connection, engine.clock(), host)
+    for promise in promises:
+        if promise.owner in owners and promise.amounts is not None:
+            result = share_holds.hold(engine, promise)
+            if result.verdict is not hold_cases.Verdict.HELD:
+                return result.said or f'The share is {result.verdict}.'
+    return ''
 
 
 def _remove_orphan(engine: Engine,

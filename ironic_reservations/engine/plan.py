@@ -79,9 +79,11 @@ def look(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     with engine.database.read() as connection:
         if ask.node_uuids is None:
             return look_by_class(engine, connection, ask, sees, now, need)
-        nodes = db_nodes.read_nodes(connection, ask.node_uuids,
-                                    with_traits=bool(ask.traits
-                                                     or ask.forbidden))
+        # NOTE: a compute host is no node that anybody gets.
+        nodes = {uuid: node for uuid, node in db_nodes.read_nodes(
+            connection, ask.node_uuids,
+            with_traits=bool(ask.traits or ask.forbidden)).items()
+            if not node.compute}
         related = db_reservations.read_related(
             connection, ask.uuid, ask.instance_uuid, ask.node_uuids)
         busy = db_passages.read_busy(connection, now, ask.node_uuids)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Comparing leases of instances with Placement and Nova, both ways.
+"""Comparing what leases have for servers with Placement and Nova, both ways.
 
 What is cheap comes first: the classes and the flavors in one call each, and
 of the reservation providers only those that have changed, or that are to have
@@ -35,6 +35,7 @@ from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import reservation_look
 from ironic_reservations.engine import reservation_providers
 from ironic_reservations.planner import hold_audit
+from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import reservation_audit as planner
 from ironic_reservations.planner import reservation_providers as providers
@@ -49,12 +50,16 @@ _Seen = dict[str, providers_seen.Seen]
 
 
 def read(engine: Engine) -> planner.Rows:
-    """Read what leases of instances are to have.
+    """Read what leases are to have.
 
     :raises DatabaseUnavailable: it cannot be known.
     """
+    kinds: tuple[str, ...] = instance_reservations.KINDS
+    if engine.nova is not None:
+        kinds = (*kinds, leases.PHYSICAL_HOST)
     with engine.database.read() as connection:
-        shares = reserved_instances.read_shares(connection, engine.clock())
+        shares = reserved_instances.read_shares(connection, engine.clock(),
+                                                kinds)
     in_work = frozenset(share.reservation_id for share in shares
                         if share.state is not leases.BookingState.BOUND)
     counts: dict[str, dict[str, int]] = {}

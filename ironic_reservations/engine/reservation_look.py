@@ -97,7 +97,8 @@ def _flavor(nova: nova_client.Nova,
     if found is None or projects is None:
         return None
     return planner.FlavorSeen(found.vcpus, found.ram_mb, found.disk_gb,
-                              found.extra_specs, projects)
+                              found.extra_specs, projects,
+                              found.ephemeral_gb, found.swap_mb)
 
 
 def _servers(nova: nova_client.Nova, wanted: planner.Wanted,

@@ -105,6 +105,15 @@ def bring(engine: Engine, wanted: planner.Wanted,
                   or ('others keep changing it',))
 
 
+def used(engine: Engine, reservation_id: str, host: str) -> int:
+    """Read how many servers of a reservation are on a host.
+
+    :raises PlacementUnavailable: it cannot be known.
+    """
+    there = hold_calls.client(engine).usages(reservation_look.child_of(host))
+    return (there or {}).get(planner.class_of(reservation_id), 0)
+
+
 def forget_host(engine: Engine, host: str) -> str:
     """Delete the reservation provider of a host that Ironic has no more.
 

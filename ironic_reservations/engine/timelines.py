@@ -28,7 +28,6 @@ import dataclasses
 import datetime
 import heapq
 import threading
-from typing import Any
 
 from oslo_config import cfg
 import sqlalchemy as sa
@@ -41,9 +40,14 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import fleet
+from ironic_reservations.planner import instance_reservations
+from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import instants
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import pool
 from ironic_reservations.planner import requirements
+from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
@@ -59,17 +63,22 @@ class Horizon:
 
     :ivar standings: one for each host; its place is the planner's number,
         ``None`` where a host has been removed.
-    :ivar ready: the set of hosts that can be deployed at once.
+    :ivar ready: the set of hosts that can be used at once.
     :ivar usable: the set of hosts that can serve something new.
     """
 
     now: datetime.datetime
     fleet: fleet.Fleet
     standings: tuple[standing.Standing | None, ...]
-    timeline: timeline.Timeline
+    pool: pool.Pool
     ready: int
     usable: int
     _sets: Mapping[requirements.Requirement, int]
+
+    @property
+    def timeline(self) -> timeline.Timeline:
+        """Give when which host is had by anybody at all."""
+        return self.pool.timeline
 
     def eligible(self, wanted: requirements.Requirement) -> int:
         """Give the set of hosts that meet a requirement."""
@@ -108,9 +117,9 @@ class Timelines:
         self._numbers: dict[str, int] = {}
         self._uuids: list[str] = []
         self._standings: list[standing.Standing | None] = []
-        self._known: list[Mapping[str, Any]] = []
+        self._known: list[requirements.Described | None] = []
         self._sets: dict[requirements.Requirement, int] = {}
-        self._draft = timeline.Draft([], [], [])
+        self._draft = pool.Draft.empty([])
         self._ready = self._usable = 0
         self._turns: list[tuple[int, int]] = []
         self._due: dict[int, int] = {}
@@ -135,7 +144,7 @@ class Timelines:
                 self._forget()
                 raise
             return Horizon(now, fleet.Fleet(tuple(self._uuids)),
-                           tuple(self._standings), self._draft.timeline(),
+                           tuple(self._standings), self._draft.pool(),
                            self._ready, self._usable, dict(self._sets))
 
     def _read(self, connection: sa.Connection, now: datetime.datetime
@@ -207,10 +216,8 @@ class Timelines:
         self._numbers[uuid] = number
         self._uuids.append(uuid)
         self._standings.append(None)
-        self._known.append({})
-        self._draft.starts.append(())
-        self._draft.untils.append(())
-        self._draft.rows.append(())
+        self._known.append(None)
+        self._draft.append(None)
         return number
 
     def _place(self, number: int, here: standing.Standing | None) -> bool:
@@ -219,17 +226,18 @@ class Timelines:
         self._standings[number] = here
         self._ready &= ~bit
         self._usable &= ~bit
-        known: Mapping[str, Any] = {}
+        known: requirements.Described | None = None
         if here is not None:
-            known = requirements.of_host(here.host)
+            known = requirements.describe(here.host)
             self._ready |= bit if here.ready() else 0
             self._usable |= bit if here.unfit() is None else 0
         if known == self._known[number]:
             return False
         self._known[number] = known
+        self._draft.resize(number, _capacity(known))
         changed = False
         for requirement, members in self._sets.items():
-            meets = bool(known) and requirement.matches(known)
+            meets = known is not None and requirement.met_by(known)
             if meets != bool(members & bit):
                 self._sets[requirement] = members ^ bit
                 changed = True
@@ -239,7 +247,7 @@ class Timelines:
         if requirement not in self._sets:
             self._sets[requirement] = fleet.mask(
                 number for number, known in enumerate(self._known)
-                if known and requirement.matches(known))
+                if known is not None and requirement.met_by(known))
         return self._sets[requirement]
 
     def _draw(self, number: int, now: datetime.datetime,
@@ -251,8 +259,8 @@ class Timelines:
             return
         for _, requirement in here.promised:
             self._set(requirement)
-        self._draft.write(number, standing.draw(here, number, now, margin,
-                                                self._set))
+        self._draft.write(number, instance_standing.draw(
+            here, number, now, margin, self._set))
         turn = standing.turn(here, now)
         if turn is not None and turn < self._due.get(number, turn + 1):
             self._due[number] = turn
@@ -269,15 +277,30 @@ def _standings(connection: sa.Connection, now: datetime.datetime,
     nodes = db_nodes.read_nodes(connection, uuids)
     promised: dict[str, list[tuple[leases.NodeBooking,
                                    requirements.Requirement]]] = {}
-    for booking, wants in db_bookings.read_with_wants(connection, uuids):
+    asked: dict[str, dict[
+        str, instance_reservations.InstanceReservation]] = {}
+    for booking, (hypervisor, resource, each) in db_bookings.read_with_wants(
+            connection, uuids):
+        if each is not None:
+            asked.setdefault(booking.node_uuid, {})[
+                booking.reservation_id] = each
         promised.setdefault(booking.node_uuid, []).append(
-            (booking, requirements.parse(*wants)))
+            (booking, requirements.parse(
+                hypervisor, resource, None if each is None else each.need)))
     held = db_reservations.read_of_nodes(connection, uuids)
     busy = db_passages.read_busy(connection, now, uuids)
     return {uuid: standing.Standing(
         _host(row, nodes[uuid]), tuple(promised.get(uuid, ())),
         held[uuid] if uuid in held and held[uuid].live(now) else None,
-        uuid in busy) for uuid, row in hosts.items()}
+        uuid in busy, asked.get(uuid, {})) for uuid, row in hosts.items()}
+
+
+def _capacity(known: requirements.Described | None
+              ) -> shares.Capacity | None:
+    """Give what a host has for instances that share it, if they can."""
+    if known is None or not known.compute:
+        return None
+    return inventories.capacities(known.inventories)
 
 
 def _host(row: db_hosts.Row, node: facts.Node) -> leases.Host:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Passes over what is held in Placement: by one process at a time, for all.
+"""Passes over what is in Placement: by one process at a time, for all.
 
 On a thread of its own, so that a Placement that does not answer holds up
 nothing else.  Two processes that both take their turn do no harm.
@@ -32,6 +32,7 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import placement_keep
+from ironic_reservations.reconciler import compute_mirror
 
 LOG = log.getLogger(__name__)
 
@@ -56,7 +57,8 @@ class Keeper:
                        f'{uuid_module.uuid4()}')
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._due = {'settle': 0.0, 'audit': 0.0}
+        self._due = {'settle': 0.0, 'hosts': 0.0, 'audit': 0.0}
+        self._hosts = compute_mirror.ComputeMirror(engine)
 
     def start(self) -> None:
         """Work on a thread of this process."""
@@ -78,7 +80,8 @@ class Keeper:
     def one_pass(self) -> None:
         """Do what is due, if it is this process that does it.
 
-        :raises PlacementUnavailable: an audit is due, and cannot be made.
+        :raises PlacementUnavailable: an audit is due, or compute hosts are to
+            be read, and cannot be.
         :raises DatabaseUnavailable: nothing can be read or written.
         :raises Conflict: another process was quicker.
         """
@@ -89,6 +92,9 @@ class Keeper:
         if now >= self._due['settle']:
             placement_keep.settle(self._engine)
             self._due['settle'] = now + options.settle_interval
+        if now >= self._due['hosts']:
+            self._due['hosts'] = now + options.hosts_interval
+            self._hosts.refresh()
         if options.audit_interval and now >= self._due['audit']:
             # NOTE: also where it fails; one after the other would be a load
             # on a Placement that is in trouble.

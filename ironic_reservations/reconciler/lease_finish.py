@@ -133,15 +133,26 @@ def take_back(turn: lease_turn.Turn,
     """
     engine, now = turn.engine, turn.engine.clock()
     found = _Sorted()
+    shared = lease_instances.shared(turn, lease.bookings)
     kept = lease_instances.end(turn, lease)
     found.waits.extend(kept.values())
+    waiting = {each.id for each in lease.reservations
+               if each.instances is not None and each.id in kept}
     for booking in lease.bookings:
         if (booking.state is not leases.BookingState.ENDING
-                or booking.reservation_id in kept):
+                or booking.reservation_id in waiting):
+            continue
+        if booking.node_uuid in shared:
+            # NOTE: all that it had of it has been taken back above.
+            found.gone.append(booking)
             continue
         node: facts.Node | None = None
         try:
             node = turn.ironic.node(booking.node_uuid)
+            if (booking.reservation_id in kept and node is not None
+                    and node.instance_uuid is not None):
+                # NOTE: what is there may be a server, for Nova to delete.
+                continue
             _take_back(turn, booking, node, found)
         except ironic_client.Refused as exc:
             found.waits.append(lease_turn.about(node, booking.node_uuid,

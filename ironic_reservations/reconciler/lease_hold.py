@@ -17,10 +17,12 @@ Where holds are switched off, nothing here does anything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 
 import sqlalchemy as sa
 
@@ -30,12 +32,15 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import holds as hold_cases
+from ironic_reservations.engine import share_holds
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import holds
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_turn
 
 _Verdict = hold_cases.Verdict
+#: So many shares are held with one write.
+_IN_ONE_WRITE = 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +59,8 @@ def take(turn: lease_turn.Turn, bookings: Sequence[leases.NodeBooking],
          seen: Mapping[str, facts.Node | None]) -> dict[int, Unheld]:
     """Hold nodes for bookings that have started.
 
-    :param seen: the nodes, as Ironic shows them.
+    :param seen: the nodes, as Ironic shows them; compute hosts as they are
+        mirrored.
     :returns: those that cannot be held, by booking.
     :raises Conflict: a booking is no more.
     :raises Lost: the lease is another worker's.
@@ -66,32 +72,63 @@ def take(turn: lease_turn.Turn, bookings: Sequence[leases.NodeBooking],
         promises = db_holds.read_promises_of(
             connection, [booking.id for booking in bookings])
     refused: dict[int, Unheld] = {}
-    for number, booking in enumerate(bookings):
+    shares: list[tuple[leases.NodeBooking, holds.Promise]] = []
+    acts: list[tuple[list[leases.NodeBooking],
+                     Callable[[], dict[int, Unheld | None]]]] = []
+    for booking in bookings:
         promise, node = promises.get(booking.id), seen[booking.node_uuid]
         if promise is None or promise.node_uuid != booking.node_uuid:
             raise db_connection.Conflict('a booking has changed meanwhile')
-        if node is None:
-            continue
+        if node is not None and node.compute:
+            shares.append((booking, promise))
+        elif node is not None:
+            acts.append(([booking], functools.partial(
+                _hold, engine, promise, booking, node)))
+    for start in range(0, len(shares), _IN_ONE_WRITE):
+        some = shares[start:start + _IN_ONE_WRITE]
+        acts.append(([booking for booking, _ in some], functools.partial(
+            _hold_shares, engine, some)))
+    for number, (_, act) in enumerate(acts):
         if not turn.holds():
             raise lease_turn.Lost(turn.lease_id)
         try:
-            why = _hold(engine, promise, booking, node)
+            found = act()
         except errors.PlacementUnavailable as exc:
             # NOTE: each of the others would have to wait for its time-outs,
             # too.
             refused.update({left.id: Unheld(f'cannot be held: {exc}')
-                            for left in bookings[number:]})
+                            for some, _ in acts[number:] for left in some})
             break
-        if why is not None:
-            refused[booking.id] = why
+        refused.update({ident: why for ident, why in found.items()
+                        if why is not None})
     return refused
 
 
 def _hold(engine: Engine, promise: holds.Promise,
-          booking: leases.NodeBooking, node: facts.Node) -> Unheld | None:
-    result = hold_cases.hold(
+          booking: leases.NodeBooking,
+          node: facts.Node) -> dict[int, Unheld | None]:
+    return {booking.id: _whole(booking, hold_cases.hold(
         engine, node.uuid, node.resource_class, promise.owner,
-        promise.project_id, promise.user_id, node.instance_uuid)
+        promise.project_id, promise.user_id, node.instance_uuid))}
+
+
+def _hold_shares(engine: Engine,
+                 shares: Sequence[tuple[leases.NodeBooking, holds.Promise]]
+                 ) -> dict[int, Unheld | None]:
+    found: dict[int, Unheld | None] = {
+        booking.id: Unheld('is shared by instances, and nobody has all of it',
+                           True)
+        for booking, promise in shares if promise.amounts is None}
+    results = share_holds.hold_all(engine, [
+        promise for booking, promise in shares if booking.id not in found])
+    found.update({booking.id: _share(results[promise.owner])
+                  for booking, promise in shares if booking.id not in found})
+    return found
+
+
+def _whole(booking: leases.NodeBooking,
+           result: hold_cases.Result) -> Unheld | None:
+    """Tell why a node is not held."""
     match result.verdict:
         case _Verdict.HELD | _Verdict.INSTANCE:
             return None
@@ -109,6 +146,24 @@ def _hold(engine: Engine, promise: holds.Promise,
                           + result.said.rstrip('.'), True)
         case _Verdict.BUSY:
             return Unheld('is still being worked on in Placement')
+
+
+def _share(result: hold_cases.Result) -> Unheld | None:
+    """Tell why a share of a compute host is not held."""
+    match result.verdict:
+        case _Verdict.HELD:
+            return None
+        case _Verdict.TAKEN:
+            others = len(result.consumers)
+            return Unheld(
+                'has too little left in Placement, where '
+                f'{others} other{"s" * (others > 1)} '
+                f'{"has" if others == 1 else "have"} of it, such as '
+                + result.consumers[0], True)
+        case _Verdict.BUSY:
+            return Unheld('is still being worked on in Placement')
+    return Unheld('has no share to give in Placement: '
+                  + result.said.rstrip('.'), True)
 
 
 def let_go(engine: Engine, connection: sa.Connection,

@@ -10,9 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases of instances have in Placement and Nova, in a turn.
+"""What leases have in Placement and Nova for servers, in a turn.
 
-Where holds in Placement are switched off, nothing here does anything.
+Leases of instances, and where Nova is told of leases, those of hosts, too:
+each host is one server's then.  Where holds in Placement are switched off,
+nothing here does anything.
 """
 
 from __future__ import annotations
@@ -21,9 +23,12 @@ import collections
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+import dataclasses
 
 from ironic_reservations import errors
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import reservation_providers
+from ironic_reservations.planner import instance_flavors
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import reservation_providers as planner
@@ -68,13 +73,24 @@ def end(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
     def take(each: leases.LeaseReservation) -> tuple[str, ...]:
         if lease.status.over:
             return take_back(turn, each.id, each.bookings)
-        return _give(turn, lease, each, [
-            booking for booking in each.bookings
-            if booking.state is not leases.BookingState.PLANNED])
+        there = [booking for booking in each.bookings
+                 if booking.state is not leases.BookingState.PLANNED]
+        return (_give(turn, lease, each, there)
+                or _crowded(turn, each.id, there))
     return _each([each for each in _of(turn, lease)
                   if any(booking.state is _ENDING
                          for booking in each.bookings)],
                  'cannot be taken back', take)
+
+
+def shared(turn: lease_turn.Turn,
+           bookings: Iterable[leases.NodeBooking]) -> frozenset[str]:
+    """Read which hosts of bookings are compute hosts."""
+    with turn.engine.database.read() as connection:
+        there = db_nodes.read_nodes(
+            connection, {booking.node_uuid for booking in bookings},
+            with_traits=False)
+    return frozenset(uuid for uuid, node in there.items() if node.compute)
 
 
 def finish(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
@@ -94,34 +110,81 @@ def flavor_of(wanted: instance_reservations.InstanceReservation
               ) -> planner.FlavorWanted:
     """Give the flavor that the instances of a reservation are made with.
 
-    NOTE: a node of Ironic is held whole, with all that the flavor that was
-    named asks of it, so that only the traits are left to be asked for.
+    NOTE: a node of Ironic is held whole, and of a compute host all that the
+    flavor that was named asks of it, so that only the traits are left to be
+    asked for.
     """
-    groups = () if wanted.request is None else wanted.request.groups
+    flavor, request = wanted.flavor, wanted.request
+    made = planner.FlavorWanted(wanted.vcpus, wanted.memory_mb,
+                                wanted.disk_gb)
+    if request is not None:
+        made = dataclasses.replace(
+            made, covered=made.covered | request.totals().keys(),
+            extra_specs=instance_flavors.extra_specs(request, flavor))
+    return made if flavor is None else dataclasses.replace(
+        made, ephemeral_gb=flavor.ephemeral_gb, swap_mb=flavor.swap_mb)
+
+
+def _flavor_of_hosts(turn: lease_turn.Turn,
+                     bookings: Iterable[leases.NodeBooking]
+                     ) -> planner.FlavorWanted:
+    """Give the flavor of servers that have a host each.
+
+    NOTE: as large as the smallest of them, which Nova compares with what an
+    image needs; other hosts later on are no reason for another flavor.
+    """
+    with turn.engine.database.read() as connection:
+        nodes = db_nodes.read_nodes(
+            connection, {each.node_uuid for each in bookings},
+            with_traits=False).values()
+    sizes = [dict(node.properties) for node in nodes]
+
+    def smallest(name: str) -> int:
+        known = [int(size[name]) for size in sizes
+                 if size.get(name, '').isdecimal()]
+        return max(1, min(known, default=1))
     return planner.FlavorWanted(
-        wanted.vcpus, wanted.memory_mb, wanted.disk_gb,
-        planner.SIZES | {name for group in groups
-                         for name, _ in group.resources},
-        {f'trait:{trait}': word for group in groups
-         for word, traits in (('required', group.required),
-                              ('forbidden', group.forbidden))
-         for trait in traits})
+        smallest('cpus'), smallest('memory_mb'), smallest('local_gb'),
+        keeps_sizes=True)
 
 
 def _of(turn: lease_turn.Turn,
         lease: leases.Lease) -> list[leases.LeaseReservation]:
     if turn.engine.placement is None:
         return []
-    return [each for each in lease.reservations if each.instances is not None]
+    return [each for each in lease.reservations
+            if each.instances is not None or turn.engine.nova is not None]
 
 
 def _give(turn: lease_turn.Turn, lease: leases.Lease,
           each: leases.LeaseReservation,
-          bookings: Iterable[leases.NodeBooking]) -> tuple[str, ...]:
+          bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     flavor = None
-    if turn.engine.nova is not None and each.instances is not None:
-        flavor = flavor_of(each.instances)
+    if turn.engine.nova is not None:
+        flavor = (_flavor_of_hosts(turn, bookings) if each.instances is None
+                  else flavor_of(each.instances))
     return give(turn, each.id, lease.project_id, bookings, flavor)
+
+
+def _crowded(turn: lease_turn.Turn, reservation_id: str,
+             bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
+    """Tell where servers have what is given back of a compute host.
+
+    NOTE: nobody but the owner knows which of the servers is to go; until one
+    does, what it runs on stays held.
+    """
+    kept = collections.Counter(each.node_uuid for each in bookings
+                               if each.state is not _ENDING)
+    ending = [each for each in bookings if each.state is _ENDING]
+    waits = []
+    for host in sorted(shared(turn, ending)):
+        more = reservation_providers.used(
+            turn.engine, reservation_id, host) - kept[host]
+        if more > 0:
+            waits.append(f'{more} server{"s" * (more > 1)} more than it '
+                         f'keeps on the host {host} '
+                         f'{"is" if more == 1 else "are"} still there')
+    return tuple(waits)
 
 
 def _each(reservations: Collection[leases.LeaseReservation], what: str,
@@ -138,7 +201,8 @@ def _each(reservations: Collection[leases.LeaseReservation], what: str,
             silent = str(exc)
             waits = (silent,)
         if waits:
-            found[each.id] = (f'the instances of the reservation {each.id} '
+            whose = 'servers' if each.instances is None else 'instances'
+            found[each.id] = (f'the {whose} of the reservation {each.id} '
                               f'{what}: ' + '; '.join(waits).rstrip('.'))
     return found
 
@@ -168,7 +232,7 @@ def give(turn: lease_turn.Turn, reservation_id: str, project_id: str | None,
 
 
 def take_back(turn: lease_turn.Turn, reservation_id: str,
-              bookings: Iterable[leases.NodeBooking]) -> tuple[str, ...]:
+              bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     """Take back what a reservation had, after its servers.
 
     Comes before nodes are undeployed, so that Nova takes its servers down
@@ -180,9 +244,11 @@ def take_back(turn: lease_turn.Turn, reservation_id: str,
     :raises PlacementUnavailable: it cannot be known what there is.
     :raises NovaUnavailable: it cannot be known what there is.
     """
-    servers = (planner.Servers.DELETE
-               if turn.engine.conf.leases.end_action == 'undeploy'
-               else planner.Servers.LEAVE)
+    servers = planner.Servers.DELETE
+    if turn.engine.conf.leases.end_action != 'undeploy':
+        # NOTE: on a compute host nothing else says what a server has of it.
+        servers = (planner.Servers.WAIT if shared(turn, bookings)
+                   else planner.Servers.LEAVE)
     return _bring(turn, planner.Wanted(
         reservation_id, None,
         dict.fromkeys((each.node_uuid for each in bookings), 0), False,

@@ -42,6 +42,7 @@ from ironic_reservations.engine import lease_heal
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import compute_mirror
 from ironic_reservations.reconciler import lease_hold
 from ironic_reservations.reconciler import lease_instances
 from ironic_reservations.reconciler import lease_turn
@@ -80,8 +81,8 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
     ground = _look(engine, lease, concerned, now)
-    seen = {booking.node_uuid: turn.ironic.node(booking.node_uuid)
-            for booking in concerned}
+    seen = {uuid: node if node.compute else turn.ironic.node(uuid)
+            for uuid, node in ground.nodes.items()}
     views = {booking.id: _view(booking, seen[booking.node_uuid],
                                ground.taken.get(booking.node_uuid))
              for booking in concerned}
@@ -104,8 +105,11 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
         return lease_turn.Outcome(changed=True, closer=False)
     binding = [booking for booking in binding if booking.id not in unheld]
     unoffered = lease_instances.start(turn, lease, binding)
+    # NOTE: hosts can be used through Ironic, whatever becomes of Nova.
+    waiting = {each.id for each in lease.reservations
+               if each.instances is not None and each.id in unoffered}
     binding = [booking for booking in binding
-               if booking.reservation_id not in unoffered]
+               if booking.reservation_id not in waiting]
     intents = {booking.id: (booking.project_id,
                             _lessee(seen[booking.node_uuid]))
                for booking in binding
@@ -143,6 +147,7 @@ def _look(engine: Engine, lease: leases.Lease,
         busy = db_passages.read_busy(connection, now, uuids)
     if not set(concerned) <= {booking for booking, _ in others}:
         raise db_connection.Conflict('a booking has changed meanwhile')
+    whole = {uuid for uuid, node in nodes.items() if not node.compute}
     taken = dict.fromkeys(busy, 'is being taken at this moment')
     taken.update({uuid: 'is reserved for an instance'
                   for uuid, reservation in held.items()
@@ -150,8 +155,8 @@ def _look(engine: Engine, lease: leases.Lease,
     taken.update({booking.node_uuid:
                   'is still being taken back from the lease before'
                   for booking, _ in others
-                  if booking.begun
-                  and booking.id not in own})
+                  if booking.begun and booking.id not in own
+                  and booking.node_uuid in whole})
     return _Ground(nodes, taken)
 
 
@@ -183,7 +188,10 @@ def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
     for uuid in {booking.node_uuid for booking in new}:
         # NOTE: the plan is made on the mirror, which has to know why the
         # node will not do.
-        if not _same(seen[uuid], ground.nodes.get(uuid)):
+        known = ground.nodes[uuid]
+        if known.compute and avoiding:
+            compute_mirror.refresh(turn.engine, [uuid])
+        elif not known.compute and not _same(seen[uuid], known):
             mirror.refresh_node(turn.engine, uuid)
     try:
         return bool(lease_heal.replace(turn.engine, turn.lease_id,
@@ -196,8 +204,8 @@ def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
         return False
 
 
-def _same(seen: facts.Node | None, known: facts.Node | None) -> bool:
-    if seen is None or known is None:
+def _same(seen: facts.Node | None, known: facts.Node) -> bool:
+    if seen is None:
         return False
     return (seen.provision_state, seen.instance_uuid, seen.maintenance) == (
         known.provision_state, known.instance_uuid, known.maintenance)
@@ -208,7 +216,8 @@ def _lessee(node: facts.Node | None) -> str | None:
 
 
 def _differs(booking: leases.NodeBooking, node: facts.Node | None) -> bool:
-    return (node is not None and booking.project_id is not None
+    return (node is not None and not node.compute
+            and booking.project_id is not None
             and node.lessee != booking.project_id)
 
 

@@ -31,9 +31,9 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import lease_heal
+from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import standing
 
 LOG = log.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def watch(engine: Engine) -> None:
                            for booking, _ in here.promised
                            if booking.state is leases.BookingState.BOUND)
         missing.update(booking.reservation_id
-                       for booking, _ in standing.stranded(here, now))
+                       for booking, _ in instance_standing.stranded(here, now))
     with engine.database.read() as connection:
         flags = db_lease_work.read_flags(connection, missing)
     wrong: dict[str, dict[str, bool]] = {}

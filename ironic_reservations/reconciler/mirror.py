@@ -27,6 +27,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import providers_seen
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
@@ -60,7 +61,9 @@ def _read_rows(engine: Engine,
     with engine.database.read() as connection:
         return _Rows(
             at=now,
-            nodes=db_nodes.read_nodes(connection, node_uuids),
+            # NOTE: Ironic knows nothing of compute hosts.
+            nodes={uuid: node for uuid, node in db_nodes.read_nodes(
+                connection, node_uuids).items() if not node.compute},
             reservations=db_reservations.read_of_nodes(connection,
                                                        node_uuids),
             busy=db_passages.read_busy(connection, now, node_uuids),
@@ -169,22 +172,8 @@ def _close_allocations(engine: Engine, rows: _Rows,
 def _write_facts(engine: Engine, rows: _Rows,
                  nodes: Collection[facts.Node],
                  asked_at: datetime.datetime) -> set[str]:
-    known, new, other_traits = [], [], []
-    for node in nodes:
-        old = rows.nodes.get(node.uuid)
-        if old is None:
-            new.append(node)
-        elif dataclasses.replace(node, generation=old.generation) != old:
-            known.append(node)
-            if node.traits != old.traits:
-                other_traits.append(node)
-    if known:
-        with engine.database.write() as connection:
-            db_nodes.update_facts(connection, known, asked_at)
-            db_nodes.replace_traits(connection, other_traits)
-            db_lease_work.wake(connection,
-                               rows.hosts & {node.uuid for node in known},
-                               engine.clock())
+    known = write_known(engine, rows.nodes, nodes, rows.hosts, asked_at)
+    new = [node for node in nodes if node.uuid not in rows.nodes]
     for node in new:
         try:
             with engine.database.write() as connection:
@@ -192,7 +181,34 @@ def _write_facts(engine: Engine, rows: _Rows,
         except db_connection.Conflict:
             LOG.debug('Node %s has been mirrored by another process',
                       node.uuid)
-    return {node.uuid for node in (*known, *new)}
+    return known | {node.uuid for node in new}
+
+
+def write_known(engine: Engine, before: Mapping[str, facts.Node],
+                nodes: Collection[facts.Node], hosts: Collection[str],
+                asked_at: datetime.datetime) -> set[str]:
+    """Write what has changed of nodes that are mirrored already.
+
+    :param before: as the rows were.
+    :param hosts: of which leases are to be looked at then.
+    :returns: which have changed.
+    """
+    known, other_traits = [], []
+    for node in nodes:
+        old = before.get(node.uuid)
+        if old is not None and dataclasses.replace(
+                node, generation=old.generation) != old:
+            known.append(node)
+            if node.traits != old.traits:
+                other_traits.append(node)
+    changed = {node.uuid for node in known}
+    if known:
+        with engine.database.write() as connection:
+            db_nodes.update_facts(connection, known, asked_at)
+            db_nodes.replace_traits(connection, other_traits)
+            db_lease_work.wake(connection, changed & {*hosts},
+                               engine.clock())
+    return changed
 
 
 def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
@@ -228,6 +244,10 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
             if held is not None:
                 db_reservations.delete_one(connection, held.uuid)
             db_nodes.delete_node(connection, uuid)
+            if engine.placement is not None:
+                # NOTE: Nova leaves its provider behind where that was held
+                # when it looked.
+                providers_seen.look_at(connection, uuid, rows.at)
     except db_connection.Conflict:
         LOG.debug('Node %s has been reserved while it was being forgotten; '
                   'the next pass looks again', uuid)

@@ -21,14 +21,17 @@ import fixtures
 from keystoneauth1 import adapter
 from keystoneauth1 import noauth
 from keystoneauth1 import session as ksa_session
+from placement import db_api
 from placement import microversion
 from placement.tests.functional.fixtures import placement as upstream
+import sqlalchemy as sa
 
 from ironic_reservations.clouds import placement
 from tests import world
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
 GOLD = 'CUSTOM_GOLD'
+SLOT = 'CUSTOM_IRONIC_SLOT'
 ONE: Mapping[str, Any] = {
     'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1,
     'allocation_ratio': 1.0}
@@ -60,9 +63,40 @@ class InMemory(fixtures.Fixture):
 
     def sender(self) -> adapter.Adapter:
         """Give what sends requests to it."""
-        return adapter.Adapter(
-            ksa_session.Session(auth=noauth.NoAuth()),
-            service_type='placement', endpoint_override=self.endpoint)
+        return sender_to(self.endpoint)
+
+    def orphan(self, consumer: str) -> None:
+        """Have a consumer gone, and leave what it uses (F2)."""
+        with db_api.get_placement_engine().begin() as opened:
+            opened.execute(sa.text('DELETE FROM consumers WHERE uuid = :u'),
+                           {'u': consumer})
+
+    def trait(self, provider: str, *traits: str) -> None:
+        """Have a provider have these traits and no others."""
+        put_traits(self.sender(), self.client, provider, *traits)
+
+
+def put_traits(sender: adapter.Adapter, client: placement.Placement,
+               provider: str, *traits: str) -> None:
+    """Have a provider have these traits and no others."""
+    there = client.provider(provider)
+    assert there is not None
+    answer = sender.request(
+        f'/resource_providers/{provider}/traits', 'PUT',
+        authenticated=False, json={
+            'resource_provider_generation': there.generation,
+            'traits': list(traits)}, headers={
+                'X-Auth-Token': placement.ADMIN,
+                placement.VERSION_HEADER: 'placement 1.29'})
+    if answer.status_code != 200:
+        raise AssertionError(answer.text)
+
+
+def sender_to(endpoint: str) -> adapter.Adapter:
+    """Give what sends requests to a Placement."""
+    return adapter.Adapter(
+        ksa_session.Session(auth=noauth.NoAuth()),
+        service_type='placement', endpoint_override=endpoint)
 
 
 class Nodes:
@@ -85,6 +119,32 @@ class Nodes:
         _worked(self._client.create_provider(uuid, uuid))
         self.offer(uuid, {resource_class: {**ONE, **differently}})
         return uuid
+
+    def add_host(self, name: str | None = None, vcpus: int = 8,
+                 memory_mb: int = 16384, disk_gb: int = 200,
+                 slots: int = 20, **ratios: float) -> str:
+        """Make the provider of a compute host, as the libvirt driver does.
+
+        :param name: of the host.
+        :param slots: what the operator gives it of the slot of leases.
+        :param ratios: how often it gives each class, VCPU once.
+        """
+        uuid = world.new_uuid()
+        _worked(self._client.ensure_class(SLOT))
+        _worked(self._client.create_provider(uuid, name or f'host-{uuid}'))
+        self.offer(uuid, {
+            name: {**ONE, 'total': total, 'max_unit': total,
+                   'allocation_ratio': ratios.get(name, 1.0)}
+            for name, total in (('VCPU', vcpus), ('MEMORY_MB', memory_mb),
+                                ('DISK_GB', disk_gb), (SLOT, slots))})
+        return uuid
+
+    def serve(self, host: str, **amounts: int) -> str:
+        """Have a server of somebody on a compute host; gives its uuid."""
+        server = world.new_uuid()
+        _worked(self._client.put_allocations(server, wanted(
+            {host: amounts}, consumer_type='INSTANCE')))
+        return server
 
     def offer(self, uuid: str,
               by_class: Mapping[str, Mapping[str, Any]]) -> None:

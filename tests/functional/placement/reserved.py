@@ -29,7 +29,7 @@ from tests.functional.placement import faults
 from tests.functional.placement import ground
 from tests.functional.placement import in_memory
 
-SLOT = 'CUSTOM_IRONIC_SLOT'
+SLOT = in_memory.SLOT
 PROJECT = 'a-project'
 FLAVOR = planner.FlavorWanted(2, 4096, 10)
 

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from placement import context as placement_context
-from placement import db_api
 from placement.objects import consumer as placement_consumer
 import sqlalchemy as sa
 
@@ -28,6 +27,7 @@ from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import placement_audit
 from ironic_reservations.engine import placement_repair
 from ironic_reservations.planner import hold_audit
+from ironic_reservations.reconciler import mirror
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground
@@ -158,9 +158,7 @@ class TestFindings(_TestCase):
         """F2: it is told, and mended once Placement has a consumer for it."""
         node = self.enrol()
         ghost = self.orphan(node)
-        with db_api.get_placement_engine().begin() as opened:
-            opened.execute(sa.text('DELETE FROM consumers WHERE uuid = :u'),
-                           {'u': ghost})
+        self.there.orphan(ghost)
         self.assertEqual([(Kind.GHOST, node)], self.found())
         self.assertEqual({Kind.GHOST: False}, self.repair())
         # As "placement-manage db online_data_migrations" does.
@@ -196,6 +194,18 @@ class TestFindings(_TestCase):
         self.assertEqual([theirs], self.consumers(used))
         self.client.delete_allocations(theirs)
         self.assertEqual({Kind.PROVIDER_LEFTOVER: True}, self.repair())
+
+    def test_provider_of_a_node_that_no_audit_had_seen(self) -> None:
+        """One that is always free is none of the nodes to look at."""
+        node, other = self.enrol(), self.enrol()
+        self.assertTrue(placement_audit.audit(self.engine).clean)
+        self.world.ironic.remove(node)
+        mirror.refresh_all(self.engine)
+        self.assertEqual([(Kind.PROVIDER_LEFTOVER, node)], self.found())
+        self.assertEqual({Kind.PROVIDER_LEFTOVER: True}, self.repair())
+        self.assertIsNone(self.client.provider(node))
+        self.assertIsNotNone(self.client.provider(other))
+        self.assertEqual([], self.found())
         self.assertEqual([], self.found())
 
     def test_what_is_being_written_is_no_difference(self) -> None:

@@ -24,6 +24,7 @@ from ironic_reservations.engine import placement_keep
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import reservation_providers as planner
 from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import mirror
 from tests import leasing
 from tests import world
 from tests.functional.placement import faults
@@ -157,8 +158,14 @@ class TestStart(TestCase):
         self.soon()
         self.assertIs(STATUS.ACTIVE, self.status(lease))
         self.assertEqual('', self.waiting(lease))
-        self.assert_active(self.had(lease, {
-            each.node_uuid: 1 for each in instances.bookings}))
+        self.assert_active(
+            self.had(lease, {each.node_uuid: 1
+                             for each in instances.bookings}),
+            dataclasses.replace(
+                self.had(lease, {each.node_uuid: 1
+                                 for each in of_hosts.bookings}),
+                reservation_id=of_hosts.id,
+                flavor=planner.FlavorWanted(4, 4096, 40)))
         self.assert_clean()
 
     def test_attempts_are_further_and_further_apart(self) -> None:
@@ -221,18 +228,92 @@ class TestStart(TestCase):
         self.assertIs(STATUS.TERMINATED, self.status(lease))
         self.assertEqual(([], []), (self.network.calls, self.nova.asked))
 
-    def test_leases_of_hosts_ask_nothing_of_the_kind(self) -> None:
-        self.host()
-        lease = self.leasing.create(1, 4)
-        self.network.calls.clear()
+
+class TestHosts(TestCase):
+    """A lease of hosts is used through Nova, too, where Nova is told."""
+
+    def of_hosts(self, count: int = 2) -> leases.Lease:
+        """Give a lease of hosts from 1 to 4."""
+        for _ in range(count):
+            self.host()
+        return self.leasing.create(1, 4, leasing.wish(count))
+
+    def test_each_host_is_one_server_of_the_private_flavor(self) -> None:
+        lease = self.of_hosts()
         self.work(1)
+        self.assertIs(STATUS.ACTIVE, self.status(lease))
+        self.assert_active(self.had(lease))
+        self.assert_clean()
+
+    def test_flavor_is_as_large_as_the_smallest_host(self) -> None:
+        lease = self.of_hosts()
+        for node, cpus in zip(self.leasing.nodes(lease), ('8', '6'),
+                              strict=True):
+            self.ironic.change(node, properties=(
+                ('cpus', cpus), ('memory_mb', 'unknown')))
+        mirror.refresh_all(self.engine)
+        self.work(1)
+        flavor, = self.nova.flavors.values()
+        self.assertEqual((6, 1, 1), (
+            flavor.shown['vcpus'], flavor.shown['ram'],
+            flavor.shown['disk']))
+
+    def test_other_hosts_later_are_no_reason_for_another_flavor(self) -> None:
+        lease = self.of_hosts()
+        self.work(1)
+        before, = self.nova.flavors.values()
+        self.ironic.change(min(self.leasing.nodes(lease)), maintenance=True,
+                           properties=(('cpus', '1'),))
+        self.host()
+        mirror.refresh_all(self.engine)
+        self.work(2)
+        after, = self.nova.flavors.values()
+        self.assertEqual(before.shown, after.shown)
+
+    def test_servers_are_deleted_before_any_node_is_undeployed(self) -> None:
+        lease = self.of_hosts(1)
+        self.work(1)
+        host, = self.leasing.nodes(lease)
+        running = self.boot(self.had(lease), host)
+        self.ironic.deploy(host, running)
+        self.nova.deleting = True
         self.work(4)
+        self.assertIn('1 server', self.waiting(lease))
+        self.assertEqual(set(), self.undeployed())
+        self.nova.go(running)
+        self.soon()
+        self.assertEqual({host}, self.undeployed())
         self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assertEqual([], self.nova.asked)
-        self.assertEqual([], [call for call in self.network.calls
-                              if planner.PREFIX in call
-                              or 'resource_classes' in call])
         self.assert_nothing()
+        self.assert_clean()
+
+    def test_nova_that_is_down_keeps_no_host_from_its_lease(self) -> None:
+        """It can be used through Ironic, and through Nova later."""
+        lease = self.of_hosts()
+        self.to_nova.down = True
+        self.work(1)
+        self.assertEqual([BOUND] * 2, self.states(lease))
+        self.assertIn('Nova', self.waiting(lease))
+        self.to_nova.down = False
+        self.soon()
+        self.assertIs(STATUS.ACTIVE, self.status(lease))
+        self.assert_active(self.had(lease))
+
+    def test_nova_that_is_down_keeps_hosts_with_servers_only(self) -> None:
+        lease = self.of_hosts()
+        self.work(1)
+        used, free = self.leasing.nodes(lease)
+        self.ironic.deploy(used, self.boot(self.had(lease), used))
+        self.to_nova.down = True
+        self.work(4)
+        self.assertEqual([used], [each.node_uuid for each in
+                                  self.leasing.reload(lease).bookings])
+        self.assertEqual(set(), self.undeployed())
+        self.to_nova.down = False
+        self.soon()
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assert_nothing()
+        self.assert_clean()
 
 
 class TestChanges(TestCase):

@@ -41,7 +41,9 @@ class TestCase(reserved.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.leasing = leasing.Leasing(self.world, self.engine)
-        self.crew = lease_crew.Crew(self.engine)
+        # NOTE: one that leaves it to the tests what is offered.
+        self.crew = lease_crew.Crew(dataclasses.replace(self.engine,
+                                                        nova=None))
 
     def started(self, count: int = 1) -> planner.Wanted:
         """Give what a lease of instances is to have, which has begun."""

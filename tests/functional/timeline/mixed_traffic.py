@@ -104,12 +104,17 @@ class Client:
         least = self._random.choice((1, 1, 2, 3))
         wish = (leases.Wish(least, least + self._random.choice((0, 1)))
                 if self._random.random() < 0.6
-                else leasing.instances(min(least, 2), 4, 1024, 10))
+                else leasing.instances(
+                    least, self._random.choice((2, 4)), 1024, 10,
+                    self._random.choice((None, None, False, True))))
         self._leases.append(lease_create.create(
             self._engine, leases.LeaseAsk(
                 'lease', (begin or now)
                 + self._random.choice((1, 2, 4)) * _HOUR,
                 (wish,), begin)))
+        if any(each.node_uuid not in self._nodes
+               for each in self._leases[-1].bookings):
+            self.done['shared'] = self.done.get('shared', 0) + 1
 
     def _of_ours(self) -> leases.Lease:
         if not self._leases:
@@ -133,7 +138,10 @@ class Client:
             if lease.start > now:
                 continue
             with self._engine.database.read() as connection:
-                mine = db_bookings.read_of_leases(connection, (lease.id,))
+                mine = [each for each in db_bookings.read_of_leases(
+                    connection, (lease.id,)) if each.node_uuid in self._nodes]
+            if not mine:
+                continue
             booking = self._random.choice(mine)
             opened = passage.admit(self._engine, booking.node_uuid,
                                    booking.reservation_id)

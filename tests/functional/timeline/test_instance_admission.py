@@ -43,7 +43,7 @@ def wishes(draw):
     if draw(st.booleans()):
         return leasing.wish(draw(st.integers(1, 2)))
     return leasing.instances(
-        draw(st.sampled_from((1, 1, 2))), draw(st.sampled_from(_CPUS)), 512,
+        draw(st.sampled_from((1, 1, 2, 3))), draw(st.sampled_from(_CPUS)), 512,
         5, draw(st.sampled_from((None, False, True))))
 
 
@@ -59,21 +59,26 @@ def _hours(instant):
 
 
 class _Ground:
-    """Nodes of two sizes, leases on them, and what the oracle says."""
+    """Nodes of two sizes, compute hosts, leases, and what the oracle says."""
 
-    def __init__(self, cpus):
+    def __init__(self, hosts):
         self.world = world.World()
         self.world.setUp()
         self.leasing = leasing.Leasing(self.world)
-        self.cpus = cpus
-        self.nodes = [self.leasing.hosts(properties=leasing.sizes(each))[0]
-                      for each in cpus]
-        self.capacities = (None,) * len(cpus)
+        self.hosts = hosts
+        self.nodes = [
+            self.leasing.hosts(properties=leasing.sizes(cpus))[0]
+            if kind == 'node' else self.leasing.compute_hosts(vcpus=cpus)[0]
+            for kind, cpus in hosts]
+        self.capacities = tuple(
+            None if kind == 'node' else
+            {'VCPU': cpus, 'MEMORY_MB': 65536, 'DISK_GB': 1000}
+            for kind, cpus in hosts)
 
     def eligible(self, wanted):
         return fleet.mask(
-            number for number, each in enumerate(self.cpus)
-            if wanted is None or wanted.vcpus <= each)
+            number for number, (kind, cpus) in enumerate(self.hosts)
+            if (kind == 'node' if wanted is None else wanted.vcpus <= cpus))
 
     def there(self, movable=frozenset()):
         """Give what the rows say, as the pool would call it."""
@@ -95,7 +100,7 @@ class _Ground:
         if each.instances is None:
             return bookings.Booking(name, *where, movable)
         return instances.Instance(
-            name, *where, each.instances.amounts, each.id,
+            name, *where, each.instances.need.amounts, each.id,
             each.instances.affinity, movable)
 
     def demand(self, name, wish, start, end):
@@ -150,16 +155,18 @@ class _Ground:
         self.world.cleanUp()
 
 
-_nodes = st.lists(st.sampled_from(_CPUS), min_size=1, max_size=4)
+_nodes = st.lists(st.tuples(st.sampled_from(('node', 'node', 'compute')),
+                            st.sampled_from(_CPUS)),
+                  min_size=1, max_size=4)
 
 
 class TestAdmission(world.TestCase):
 
     @_SETTINGS
     @hypothesis.given(_nodes, st.lists(asks, max_size=5))
-    def test_admission_is_what_can_be_assigned(self, cpus, wanted):
+    def test_admission_is_what_can_be_assigned(self, hosts, wanted):
         """Never a false no, never two owners, of hosts and instances."""
-        ground = _Ground(cpus)
+        ground = _Ground(hosts)
         try:
             for ask in wanted:
                 ground.ask(ask)
@@ -168,9 +175,9 @@ class TestAdmission(world.TestCase):
 
     @_SETTINGS
     @hypothesis.given(_nodes, st.lists(asks, min_size=3, max_size=5))
-    def test_every_offer_is_accepted_as_it_is(self, cpus, wanted):
+    def test_every_offer_is_accepted_as_it_is(self, hosts, wanted):
         """Through the body of the refusal, posted unchanged."""
-        ground = _Ground(cpus)
+        ground = _Ground(hosts)
         try:
             for ask in wanted:
                 refused = ground.ask(ask)
@@ -186,9 +193,9 @@ class TestAdmission(world.TestCase):
     @_SETTINGS
     @hypothesis.given(_nodes, st.lists(asks, min_size=2, max_size=4),
                       st.data())
-    def test_changes_leave_all_else_whole(self, cpus, wanted, data):
+    def test_changes_leave_all_else_whole(self, hosts, wanted, data):
         """Amounts, sizes and windows, before the start and after it."""
-        ground = _Ground(cpus)
+        ground = _Ground(hosts)
         try:
             for ask in wanted:
                 ground.ask(ask)

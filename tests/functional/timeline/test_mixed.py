@@ -32,6 +32,8 @@ from tests.functional.timeline import mixed_traffic
 from tests.real import databases
 
 NODES = 16
+#: Compute hosts of 8 vcpus.
+SHARED = 2
 CLIENTS = 4
 REQUESTS = 60
 LONGEST = 120
@@ -57,6 +59,7 @@ class _Mixed:
         self.leasing = leasing.Leasing(self.world)
         self.nodes = self.leasing.hosts(NODES, resource_class='gold',
                                         properties=leasing.sizes(4))
+        self.shared = self.leasing.compute_hosts(SHARED)
         self.folder = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path)
 
@@ -71,17 +74,24 @@ class _Mixed:
         self.addDetail('done', content.text_content(str(done)))
         self.world.clock.now = clock.utc_now()
         self.assertEqual([], self.leasing.overlaps())
+        self.assertEqual([], self.leasing.overfull())
         self.assertEqual({}, self.leasing.stale())
         self.assertEqual([], self.world.passages())
         for lease in lease_find.page(self.world.engine):
             for each in lease.reservations:
                 nodes = [booking.node_uuid for booking in each.bookings
                          if booking.state is not leasing.ENDING]
-                self.assertEqual(len(nodes), len(set(nodes)))
+                whole = [node for node in nodes if node not in self.shared]
+                self.assertEqual(len(whole), len(set(whole)))
+                affinity = each.instances and each.instances.affinity
+                if affinity is not None and nodes:
+                    self.assertEqual(1 if affinity else len(nodes),
+                                     len(set(nodes)))
                 if not lease.status.over:
                     self.assertLessEqual(each.least, len(nodes))
         for event in ('_lease', '_end', '_reserve', '_renew', '_deploy',
-                      '_deploy_leased', '_allocate', 'NoNodeAvailable'):
+                      '_deploy_leased', '_allocate', 'shared',
+                      'NoNodeAvailable'):
             self.assertGreater(done[event], 2, done)
 
     def run_all(self, started):
@@ -95,7 +105,7 @@ class _Mixed:
         return str(self.folder / f'{number}.journal')
 
     def test_processes_never_promise_a_node_twice(self):
-        """Nor two instances one node.
+        """Nor two instances one node, nor more of a host than it has.
 
         Blazar: two creates at once double-book.
 

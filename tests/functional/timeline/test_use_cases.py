@@ -24,6 +24,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import tables
 from tests import world
 from tests.real import databases
+from tests.unit.db import test_holds
 from tests.unit.db import test_instance_reservations
 from tests.unit.db import test_migrations
 from tests.unit.engine import test_allocation
@@ -45,7 +46,8 @@ from tests.unit.reconciler import test_sweep
 _MODULES = (test_allocation, test_confirm, test_find, test_interleavings,
             test_passage, test_reserve, test_statements, test_terms,
             test_lease_crew, test_lease_finish, test_lease_start, test_mirror,
-            test_sweep, test_instance_reservations, test_lease_instances)
+            test_sweep, test_holds, test_instance_reservations,
+            test_lease_instances)
 _CLASSES = [case for module in _MODULES
             for name, case in sorted(vars(module).items())
             if name.startswith('Test')] + [test_loop.TestClaims,

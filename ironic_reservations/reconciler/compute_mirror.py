@@ -1,0 +1,126 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reading compute hosts from Placement, where they may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+
+from oslo_log import log
+
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import compute_hosts
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hold_calls
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import standing
+from ironic_reservations.reconciler import mirror
+
+LOG = log.getLogger(__name__)
+
+#: The generation of a provider, and what is used of it.
+_Version = tuple[int, Mapping[str, int] | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """How a compute host was when it was read last.
+
+    :ivar node: what was to be written of it.
+    """
+
+    version: _Version
+    node: facts.Node
+
+
+class ComputeMirror:
+    """What a process remembers of compute hosts, so as not to read all.
+
+    :param engine: with a Placement.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._seen: dict[str, _Seen] = {}
+
+    def refresh(self) -> None:
+        """Read what has changed; a few calls where nothing has.
+
+        :raises PlacementUnavailable: it cannot be known.
+        :raises DatabaseUnavailable: nothing can be read or written.
+        """
+        with self._engine.database.read() as connection:
+            known = db_nodes.read_compute_hosts(connection)
+        if not known:
+            self._seen.clear()
+            return
+        there = {provider.uuid: provider for provider
+                 in hold_calls.client(self._engine).providers()}
+        if not there:
+            LOG.error('Placement shows no providers at all, and %d compute '
+                      'hosts are known. None is taken for gone; is the user '
+                      'of [placement] the right one?', len(known))
+            return
+        used = compute_hosts.usages(self._engine, known.keys() & there.keys())
+        versions: dict[str, _Version] = {
+            uuid: (there[uuid].generation, used.get(uuid))
+            for uuid in known if uuid in there}
+        # NOTE: what is written while it is read, is read again next time.
+        found = refresh(self._engine, [
+            uuid for uuid, node in known.items()
+            if not self._unchanged(node, versions.get(uuid))], there)
+        for uuid in self._seen.keys() - versions.keys():
+            del self._seen[uuid]
+        self._seen.update({
+            uuid: _Seen(versions[uuid], node)
+            for uuid, node in found.items() if uuid in versions})
+
+    def _unchanged(self, known: facts.Node, version: _Version | None) -> bool:
+        seen = self._seen.get(known.uuid)
+        return (seen is not None and seen.version == version
+                and dataclasses.replace(seen.node, generation=known.generation
+                                        ) == known)
+
+
+def refresh(engine: Engine, uuids: Collection[str],
+            providers: Mapping[str, placement.Provider] | None = None
+            ) -> dict[str, facts.Node]:
+    """Read some compute hosts, and write what has changed of them.
+
+    :param providers: those that there are, where that is known.
+    :returns: what they are.
+    :raises PlacementUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: nothing can be read or written.
+    """
+    asked_at = engine.clock()
+    with engine.database.read() as connection:
+        known = db_nodes.read_nodes(connection, uuids)
+    found = {uuid: _read(engine, node, providers)
+             for uuid, node in known.items() if node.compute}
+    for uuid in mirror.write_known(engine, known, found.values(), known,
+                                   asked_at):
+        LOG.info('Compute host %s is not as it was', known[uuid].name or uuid)
+    return found
+
+
+def _read(engine: Engine, known: facts.Node,
+          providers: Mapping[str, placement.Provider] | None) -> facts.Node:
+    provider = (hold_calls.client(engine).provider(known.uuid)
+                if providers is None else providers.get(known.uuid))
+    found = None if provider is None else compute_hosts.read(engine, provider)
+    # NOTE: some may be promised it, so its row stays until it is no host.
+    return found or dataclasses.replace(known,
+                                        provision_state=standing.GONE)
