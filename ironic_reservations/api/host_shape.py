@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import json
-import re
 from typing import Any
 
 from ironic_reservations.api import dates
+from ironic_reservations.planner import flavors
+from ironic_reservations.planner import host_inventories
+from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
 
-_WHOLE = re.compile('[0-9]{1,15}')
+_MOST = 10 ** 15 - 1
 
 #: What a host says of itself; an operator gives no capability such a name.
 KEYS = frozenset((
@@ -36,20 +38,20 @@ def shape(host: leases.Host) -> dict[str, Any]:
     node = host.node
     # NOTE: clients sort by it, so it is never null.
     name = node.name or node.uuid
-    sizes = dict(node.properties)
+    there = host_inventories.of(node)
+    arch = dict(node.properties).get('cpu_arch')
     updated = host.updated_at
     return {
         **host.capabilities,
         'id': str(host.id),
-        'vcpus': _whole(sizes.get('cpus')),
-        'cpu_info': json.dumps({'arch': sizes['cpu_arch']}
-                               if sizes.get('cpu_arch') else {}),
-        'hypervisor_type': 'ironic',
+        'vcpus': _total(there, flavors.VCPU),
+        'cpu_info': json.dumps({'arch': arch} if arch else {}),
+        'hypervisor_type': 'compute' if node.compute else 'ironic',
         'hypervisor_version': 1,
         'hypervisor_hostname': name,
         'service_name': name,
-        'memory_mb': _whole(sizes.get('memory_mb')),
-        'local_gb': _whole(sizes.get('local_gb')),
+        'memory_mb': _total(there, flavors.MEMORY_MB),
+        'local_gb': _total(there, flavors.DISK_GB),
         'status': node.provision_state,
         'availability_zone': None,
         'trust_id': None,
@@ -61,9 +63,10 @@ def shape(host: leases.Host) -> dict[str, Any]:
     }
 
 
-def _whole(text: str | None) -> int:
-    """Read a size, which Ironic does not check."""
-    return int(text) if text and _WHOLE.fullmatch(text) else 0
+def _total(there: inventories.Inventories, resource_class: str) -> int:
+    """Give a size, which Ironic does not check."""
+    size = there.get(resource_class)
+    return 0 if size is None or size.total > _MOST else size.total
 
 
 def shape_allocation(

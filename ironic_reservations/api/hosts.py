@@ -52,7 +52,7 @@ class Hosts(_Resource):
 
     @expose.expose(takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Open a node to leases, or all nodes of a resource class."""
+        """Open a node or a compute host to leases, or all of a class."""
         self._authorize(call, 'create')
         wanted = host_types.new_hosts(call.document)
         if wanted.name is None:

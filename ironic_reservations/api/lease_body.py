@@ -17,6 +17,7 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
+import dataclasses
 import datetime
 from typing import Any
 
@@ -164,40 +165,65 @@ def _of_hosts(where: str, read: Any) -> leases.Wish:
 
 
 def _of_instances(where: str, kind: str, read: Any) -> leases.Wish:
-    flavor = None
-    if kind == instance_reservations.FLAVOR_INSTANCE:
-        flavor = types.given(read.flavor_id)
-        if flavor is None:
-            raise _missing('flavor_id', where)
     amount = types.given(read.amount)
     if amount is None:
         raise _missing('amount', where)
+    wish = leases.Wish(
+        least=amount, most=amount, resource_type=kind,
+        resource_properties=types.given(read.resource_properties) or '')
     (affinity,) = types.given(read.affinity) or (None,)
-    if flavor is not None and affinity is not None:
+    if kind == instance_reservations.FLAVOR_INSTANCE:
+        if affinity is not None:
+            raise errors.InvalidValue(
+                f'{where}: instances of a flavor are wherever there is room. '
+                f'Leave affinity out, or ask for '
+                f'{instance_reservations.VIRTUAL_INSTANCE}.')
+        return _of_flavor(where, read, wish)
+    return dataclasses.replace(
+        wish, instances=_of_sizes(where, read, affinity))
+
+
+def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
+    sent = types.given(read.flavor)
+    flavor_id = types.given(read.flavor_id)
+    if flavor_id is None and sent is not None:
+        flavor_id = sent.id
+    if flavor_id is None:
+        raise _missing('flavor_id', where)
+    sizes = [name for name in _SIZES
+             if types.given(getattr(read, name)) is not None]
+    if sent is None:
+        # NOTE: what is sent comes before what Nova says.
+        return dataclasses.replace(
+            wish, flavor_id=None if sizes else flavor_id,
+            instances=_of_sizes(where, read, None, flavor_id) if sizes
+            else None)
+    if sizes:
         raise errors.InvalidValue(
-            f'{where}: instances of a flavor are wherever there is room. '
-            f'Leave affinity out, or ask for '
-            f'{instance_reservations.VIRTUAL_INSTANCE}.')
+            f'{where}: the flavor says the sizes. Leave {", ".join(sizes)} '
+            'out.')
+    if sent.names and flavor_id not in sent.names:
+        raise errors.InvalidValue(
+            f'{where}: flavor_id is {types.shown(flavor_id)}, and the flavor '
+            'is another one. Leave one of them out.')
+    return dataclasses.replace(wish, instances=(
+        instance_reservations.InstanceWish.of_flavor(flavor_id,
+                                                     sent.flavor)))
+
+
+def _of_sizes(where: str, read: Any, affinity: bool | None,
+              flavor_id: str | None = None
+              ) -> instance_reservations.InstanceWish:
     sizes = {name: types.given(getattr(read, name)) for name in _SIZES}
     for name, value in sizes.items():
-        if value is not None:
-            continue
-        if flavor is None:
+        if value is None:
             raise _missing(name, where)
-        raise errors.InvalidValue(
-            f'{where}: what the flavor {types.shown(flavor)} asks for cannot '
-            'be looked up: this service is not connected to Nova. Send '
-            f'{", ".join(_SIZES)} with it, or ask for '
-            f'{instance_reservations.VIRTUAL_INSTANCE}.')
     if not any(sizes.values()):
         raise errors.InvalidValue(
             f'{where}: an instance needs something. Give vcpus, memory_mb or '
             'disk_gb above zero.')
-    return leases.Wish(
-        least=amount, most=amount, resource_type=kind,
-        resource_properties=types.given(read.resource_properties) or '',
-        instances=instance_reservations.InstanceWish(
-            **sizes, affinity=affinity, source_flavor_id=flavor))
+    return instance_reservations.InstanceWish(
+        **sizes, affinity=affinity, source_flavor_id=flavor_id)
 
 
 def _check_kind(where: str, kind: Any) -> None:

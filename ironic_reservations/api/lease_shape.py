@@ -22,6 +22,7 @@ from typing import Any
 from ironic_reservations.api import dates
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import node_flavors
 
 
 def shape(lease: leases.Lease) -> dict[str, Any]:
@@ -90,6 +91,8 @@ def _instances(wanted: instance_reservations.InstanceReservation
     }
     if wanted.source_flavor_id is not None:
         shape['source_flavor_id'] = wanted.source_flavor_id
+    if wanted.flavor is not None:
+        shape['source_flavor'] = node_flavors.shown(wanted.flavor)
     return shape
 
 

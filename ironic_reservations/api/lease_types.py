@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import dataclasses
 import datetime
 import re
 from typing import Any
@@ -24,6 +25,8 @@ from wsme import types as wtypes
 from ironic_reservations.api import dates
 from ironic_reservations.api import types
 from ironic_reservations.planner import flavors
+from ironic_reservations.planner import instance_flavors
+from ironic_reservations.planner import node_flavors
 
 _MAX_NAME = 80
 _MAX_FLAVOR = 255
@@ -128,6 +131,39 @@ class FlavorId(wtypes.UserType):
         return value
 
 
+@dataclasses.dataclass(frozen=True)
+class NamedFlavor:
+    """A flavor, and what it is called.
+
+    :ivar id: ``None``: it does not say.
+    """
+
+    flavor: flavors.Flavor
+    id: str | None
+    names: frozenset[str]
+
+
+class Flavor(wtypes.UserType):
+    """A flavor as Nova shows it, which instances can be reserved for."""
+
+    name = 'flavor'
+
+    @classmethod
+    def validate(cls, value: Any) -> NamedFlavor:
+        return types.of_flavor(value, cls._read)
+
+    @staticmethod
+    def _read(document: Mapping[str, Any]) -> NamedFlavor:
+        flavor = node_flavors.read(document)
+        instance_flavors.request(flavor)
+        ident = document.get('id')
+        names = {str(name) for name in (ident, document.get('name'))
+                 if name is not None}
+        return NamedFlavor(
+            flavor, None if ident is None else FlavorId.validate(ident),
+            frozenset(names))
+
+
 class BeforeEnd(wtypes.UserType):
     """What Blazar would do before the end."""
 
@@ -227,6 +263,7 @@ class NewFlavored(NewInstances):
     """One reservation of instances of a flavor."""
 
     flavor_id = types.attribute(FlavorId())
+    flavor = types.attribute(Flavor())
 
 
 class NewEvent(wtypes.Base):

@@ -18,6 +18,7 @@ ones here take one spelling and say which.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import datetime
 import re
@@ -35,6 +36,7 @@ from ironic_reservations.planner import flavors
 from ironic_reservations.planner import node_flavors
 
 _T = TypeVar('_T', bound=wtypes.Base)
+_R = TypeVar('_R')
 
 _UUID = re.compile('[0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-'
                    '[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}')
@@ -158,13 +160,21 @@ class Flavor(wtypes.UserType):
 
     @staticmethod
     def validate(value: Any) -> node_flavors.Wish:
-        if not isinstance(value, dict):
-            raise ValueError('a flavor as Nova shows it is expected, not '
-                             f'{shown(value)}')
-        try:
-            return node_flavors.wish(value)
-        except flavors.FlavorRefused as exc:
-            raise ValueError(str(exc).removesuffix('.')) from exc
+        return of_flavor(value, node_flavors.wish)
+
+
+def of_flavor(value: Any, read: Callable[[Mapping[str, Any]], _R]) -> _R:
+    """Read a flavor as Nova shows it.
+
+    :raises ValueError: that cannot be.
+    """
+    if not isinstance(value, dict):
+        raise ValueError('a flavor as Nova shows it is expected, not '
+                         f'{shown(value)}')
+    try:
+        return read(value)
+    except flavors.FlavorRefused as exc:
+        raise ValueError(str(exc).removesuffix('.')) from exc
 
 
 class Limit(wtypes.UserType):

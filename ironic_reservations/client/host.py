@@ -60,11 +60,12 @@ class HostManager(base.Manager[Host]):
 
     def create(self, name: str,
                capabilities: Mapping[str, str] | None = None) -> Host:
-        """Open a node to leases.
+        """Open a node to leases, or a compute host of Nova.
 
-        :param name: of the node, or its UUID.
+        :param name: of the node, or its UUID; or of the provider of the
+            compute host in Placement.
         :param capabilities: what to say of it, for leases to ask for.
-        :raises NotFound: Ironic has no such node.
+        :raises NotFound: there is none such.
         :raises Conflict: it is a host already.
         """
         _response, made = self.api.json_request(

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from ironic_reservations.client import flavors
 from ironic_reservations.client import times
 from ironic_reservations.client import wishes
 
@@ -44,6 +45,41 @@ def hosts(least: int = 1, most: int | None = None,
             'hypervisor_properties': '',
             'resource_properties': wishes.properties(
                 conditions, resource_class, traits)}
+
+
+def instances(amount: int, vcpus: int | None = None,
+              memory_mb: int | None = None, disk_gb: int | None = None,
+              flavor_id: str | None = None,
+              flavor: Mapping[str, Any] | None = None,
+              affinity: bool | None = None,
+              resource_class: str | None = None,
+              traits: Iterable[str] = (),
+              conditions: Iterable[str] = ()) -> dict[str, Any]:
+    """Give one reservation of a new lease, of instances.
+
+    :param amount: how many.
+    :param vcpus: of each, unless a flavor says so.
+    :param flavor_id: the id or the name of a flavor, which the service reads
+        from Nova.
+    :param flavor: or the flavor itself, as Nova's API or the commands show
+        it.
+    :param affinity: true: all on one host; false: all on different ones.
+    :raises ValueError: a condition cannot be read.
+    """
+    given = {
+        'vcpus': vcpus, 'memory_mb': memory_mb, 'disk_gb': disk_gb,
+        'flavor_id': flavor_id,
+        'flavor': None if flavor is None else flavors.shown(flavor)}
+    named = flavor_id is not None or flavor is not None
+    if not named:
+        given.update({key: value or 0 for key, value in given.items()
+                      if key in ('vcpus', 'memory_mb', 'disk_gb')})
+    return {
+        'resource_type': 'flavor:instance' if named else 'virtual:instance',
+        'amount': amount, 'affinity': affinity,
+        'resource_properties': wishes.properties(
+            conditions, resource_class, traits),
+        **{key: value for key, value in given.items() if value is not None}}
 
 
 def creation(name: str, end: times.Instant | str,

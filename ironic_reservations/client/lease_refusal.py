@@ -39,17 +39,32 @@ def lines(reason: Mapping[str, Any]) -> list[str]:
     """Give what is in the way, one a line; the sentence says the rest."""
     short, at = reason.get('hosts_short'), reason.get('at')
     head = f'reservation {reason.get("reservation", 0)}: '
-    if short and at:
+    # NOTE: of instances it is told what each host lacks.
+    if short and at and 'hosts' in reason:
+        head += f'no room for {short} instance(s) at {_shown(at)} '
+    elif short and at:
         head += f'{short} host(s) too few at {_shown(at)} '
     head += f'[{reason.get("code")}]'
     if not reason.get('proved', True):
         head += ' (there may be a way that was not tried)'
-    return [head, *(f'  {_blocker(each)}' for each in reason['blockers'])]
+    return [head,
+            *(f'  {_lacking(each)}' for each in reason.get('hosts', ())),
+            *(f'  {_blocker(each)}' for each in reason['blockers'])]
 
 
 def offered(offer: Mapping[str, Any]) -> str:
     """Give one offer."""
     return f'offer: {offer.get("detail")} [{offer.get("kind")}]'
+
+
+def _lacking(host: Mapping[str, Any]) -> str:
+    """Give of what a host has too little for one more instance."""
+    short = '; '.join(
+        (f'{each.get("amount")} {each["resource_class"]} too few'
+         if each.get('resource_class') else 'taken')
+        + f' from {_shown(each.get("start_date"))} until '
+        f'{_shown(each.get("end_date"))}' for each in host.get('short', ()))
+    return f'host {host.get("host")} has room for {host.get("room")}: {short}'
 
 
 def _blocker(blocker: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
+from ironic_reservations.cmd import provider_config
 from ironic_reservations.engine import placement_keep
 
 _NAME = 'ironic-reservations-manage'
@@ -53,6 +54,7 @@ def _add_commands(subparsers: object) -> None:
     audit.add_argument('-f', '--format', choices=('table', 'json'),
                        default='table', help='How to print what was found.')
     class_heal.add_parser(actions)
+    provider_config.add_parser(add)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -65,6 +67,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
                                  prog=_NAME, cli_opts=[command])
+        if conf.command.name == 'nova':
+            return provider_config.run(conf, conf.command)
         if not conf.placement.enabled:
             raise ValueError('holds in Placement are switched off; see '
                              '[placement] enabled in '

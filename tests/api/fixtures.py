@@ -21,6 +21,7 @@ from typing import Any
 from gabbi import fixture
 
 from ironic_reservations.api import wsgi
+from tests import small_nova
 from tests.api import world as world_module
 
 _world: world_module.World | None = None
@@ -91,6 +92,33 @@ class LargeNodes(FourNodes):
             _world.ironic.change(os.environ[name], properties=(
                 ('cpus', str(8 * times)), ('local_gb', str(100 * times)),
                 ('memory_mb', str(16384 * times))))
+
+
+class BesideNova(LargeNodes):
+    """The same, connected to a Nova with flavors."""
+
+    def start_fixture(self) -> None:
+        """Have a Nova, with two public flavors and a private one."""
+        self._nova = small_nova.SmallNova()
+        self._nova.setUp()
+        zeros = {f'resources:{name}': '0'
+                 for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+        self._nova.flavor('3', 'bm.gold', 8, 16384, 100, extra_specs={
+            **zeros, 'resources:CUSTOM_GOLD': '1',
+            'trait:CUSTOM_RAID': 'required', 'capabilities:boot_mode': 'uefi'})
+        self._nova.flavor('4', 'bm.bad', 8, 16384, 100, extra_specs={
+            **zeros, 'resources:CUSTOM_GOLD': 'one'})
+        self._nova.flavor('5', 'bm.blue', 8, 16384, 100, public=False)
+        self._nova.flavors['5'].projects.add('blue')
+        self.options = {
+            'placement__enabled': True, 'nova__enabled': True,
+            'nova__endpoint_override': self._nova.endpoint}
+        super().start_fixture()
+
+    def stop_fixture(self) -> None:
+        """Remove the Nova, too."""
+        super().stop_fixture()
+        self._nova.cleanUp()
 
 
 class SmallLimits(FourNodes):

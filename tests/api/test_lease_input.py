@@ -58,6 +58,19 @@ def _flavored(**what: Any) -> dict[str, Any]:
                      'affinity': 'None', **what})
 
 
+_FLAVOR = {'vcpus': 1, 'ram': 512, 'disk': 1, 'extra_specs': {}}
+#: What is left of a request where the flavor comes with it.
+_OF_FLAVOR = {'resource_type': 'flavor:instance', 'affinity': None,
+              'vcpus': None, 'memory_mb': None, 'disk_gb': None}
+
+
+def _sent(flavor: dict[str, Any] | None = None, **what: Any
+          ) -> dict[str, Any]:
+    """Give a good request with a flavor, with something else in either."""
+    return _sized(**{**_OF_FLAVOR, 'flavor_id': 3,
+                     'flavor': {**_FLAVOR, **(flavor or {})}, **what})
+
+
 #: Name: what is posted, the code, and what the sentence has.
 _POSTED: dict[str, tuple[Any, str, str]] = {
     'list': ([], _REFUSED, 'an object is expected'),
@@ -136,6 +149,28 @@ _POSTED: dict[str, tuple[Any, str, str]] = {
                               'the id of a flavor'),
     'flavor_that_is_huge': (_flavored(flavor_id=10 ** 30), _REFUSED,
                             'the id of a flavor'),
+    'flavor_that_is_half_read': (_flavored(disk_gb=None), _REFUSED,
+                                 'Missing parameter disk_gb'),
+    'flavor_without_a_name': (_sent(flavor_id=None), _REFUSED,
+                              'Missing parameter flavor_id'),
+    'flavor_with_sizes': (_sent(memory_mb=1), _REFUSED,
+                          'the flavor says the sizes. Leave memory_mb out'),
+    'flavor_of_another_name': (_sent({'id': '4', 'name': 'm1'}), _REFUSED,
+                               "flavor_id is '3', and the flavor is another"),
+    'flavor_whose_id_is_none': (_sent({'id': []}, flavor_id=None), _REFUSED,
+                                'flavor: the id of a flavor'),
+    'flavor_that_is_a_name': (_sized(**{**_OF_FLAVOR, 'flavor': 'm1'}),
+                              _REFUSED, 'a flavor as Nova shows it'),
+    'flavor_with_a_key': (_sent({'colour': 'red'}), _REFUSED,
+                          'no key \'colour\' in a flavor'),
+    'flavor_with_a_bad_value': (_sent(
+        {'extra_specs': {'resources:CUSTOM_A': '1.0'}}), _REFUSED,
+        "reservations[0]: flavor: The extra spec 'resources:CUSTOM_A'"),
+    'flavor_of_nothing': (_sent({'vcpus': 0, 'ram': 0, 'disk': 0}), _REFUSED,
+                          'asks for no resources'),
+    'flavor_that_pins': (_sent({'extra_specs': {
+        'hw:cpu_policy': 'dedicated'}}), _REFUSED, 'CPUs of its own'),
+    'flavor_of_instances': (_sized(flavor={}), _UNKNOWN, "'flavor'"),
     'flavor_with_affinity': (_flavored(affinity='True'), _REFUSED,
                              'Leave affinity out'),
     'no_min': (_with(min=None), _REFUSED, 'Missing parameter min'),

@@ -29,6 +29,7 @@ from ironic_reservations.client import lease
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client import times
 from ironic_reservations.client.osc import drawn
+from ironic_reservations.client.osc import instances
 from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import naming
 from ironic_reservations.client.osc import selection
@@ -61,12 +62,20 @@ class CreateLease(lease_plan.Planned):
         parser = super().get_parser(prog_name)
         parser.add_argument('name', metavar='<name>',
                             help='Name of the lease.')
-        parser.add_argument(
+        of_what = parser.add_mutually_exclusive_group()
+        of_what.add_argument(
             '--hosts',
             metavar='<number>',
             type=count,
             default=(1, 1),
             help='How many hosts: 4, or from two to four, 2-4. Default is 1.')
+        of_what.add_argument(
+            '--instances',
+            metavar='<number>',
+            type=int,
+            help='How many instances instead, of a size that --vcpus, --ram '
+                 'and --disk say, or a flavor.')
+        instances.add(parser)
         selection.add(parser)
         parser.add_argument(
             '--start-date',
@@ -120,9 +129,14 @@ class CreateLease(lease_plan.Planned):
         """Ask for the lease, and show its plan."""
         self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
-        least, most = parsed_args.hosts
-        wanted = lease_payload.hosts(least, most,
-                                     **selection.read(parsed_args))
+        chosen = selection.read(parsed_args)
+        if parsed_args.instances is None:
+            instances.check_none(parsed_args)
+            wanted = lease_payload.hosts(*parsed_args.hosts, **chosen)
+        else:
+            wanted = lease_payload.instances(
+                parsed_args.instances, **instances.read(parsed_args),
+                **chosen)
         body = lease_payload.creation(
             parsed_args.name, _end(parsed_args), [wanted],
             parsed_args.start, parsed_args.before_end)
@@ -179,6 +193,11 @@ class SetLease(lease_plan.Planned):
             type=count,
             help='How many hosts: 4, or from two to four, 2-4.')
         parser.add_argument(
+            '--instances',
+            metavar='<number>',
+            type=int,
+            help='How many instances.')
+        parser.add_argument(
             '--give-back',
             metavar='<node>',
             action='append',
@@ -188,8 +207,8 @@ class SetLease(lease_plan.Planned):
         parser.add_argument(
             '--reservation',
             metavar='<reservation>',
-            help='ID of the reservation that --hosts is about, where the '
-                 'lease has several.')
+            help='ID of the reservation that --hosts or --instances is about, '
+                 'where the lease has several.')
         parser.add_argument(
             '--heal',
             action='store_true',
@@ -214,7 +233,7 @@ class SetLease(lease_plan.Planned):
         if not any(changes.values()):
             raise exc.CommandError(
                 'What is to change? Use --extend, --end-date, --hosts, '
-                '--give-back or another option.')
+                '--instances, --give-back or another option.')
         return self.planned(client, manager.change(
             found.id, dry_run=parsed_args.dry_run, **changes),
             parsed_args.dry_run)
@@ -338,16 +357,20 @@ def _accepted(refused: errors.Conflict,
 def _reservations(client: Any, found: lease.Lease,
                   parsed_args: argparse.Namespace) -> list[dict[str, Any]]:
     changes: dict[str, dict[str, Any]] = {}
-    if parsed_args.hosts is not None:
+    for option, value in (('--hosts', parsed_args.hosts),
+                          ('--instances', parsed_args.instances)):
+        if value is None:
+            continue
         ident = parsed_args.reservation
         if ident is None:
             if len(found.reservations) > 1:
                 raise exc.CommandError(
                     f'The lease has {len(found.reservations)} reservations. '
-                    'Say with --reservation which one --hosts is about.')
+                    f'Say with --reservation which one {option} is about.')
             ident = found.reservations[0]['id']
-        least, most = parsed_args.hosts
-        changes[ident] = {'id': ident, 'min': least, 'max': most}
+        changes[ident] = {'id': ident, **(
+            {'amount': value} if option == '--instances'
+            else dict(zip(('min', 'max'), value, strict=True)))}
     for name in parsed_args.give_back:
         uuid = naming.node_uuid(client, name)
         holder = next((each['id'] for each in found.reservations

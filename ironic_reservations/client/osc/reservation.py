@@ -21,7 +21,6 @@ from collections.abc import Sequence
 import itertools
 import json
 import logging
-import pathlib
 import sys
 from typing import Any
 import uuid
@@ -33,6 +32,7 @@ from osc_lib import utils as osc_utils
 from osc_lib.command import command
 
 from ironic_reservations.client import reservation
+from ironic_reservations.client.osc import flavor_file
 from ironic_reservations.client.osc import naming
 
 FIELDS = ('uuid', 'node_uuid', 'instance_uuid', 'state', 'expires_at')
@@ -118,30 +118,9 @@ class CreateReservation(command.ShowOne):
             expires_at=parsed_args.expires_at,
             resource_class=parsed_args.resource_class,
             traits=parsed_args.traits,
-            flavor=_flavor(parsed_args.flavor_file),
+            flavor=flavor_file.read(parsed_args.flavor_file),
             wait=parsed_args.wait_timeout)
         return _shown(made)
-
-
-def _flavor(path: str | None) -> dict[str, Any] | None:
-    """Read the file of a flavor.
-
-    :raises CommandError: it cannot be read, or is not a flavor.
-    """
-    if path is None:
-        return None
-    try:
-        document = json.loads(sys.stdin.read() if path == '-' else
-                              pathlib.Path(path).read_text('utf-8'))
-    except (OSError, ValueError) as error:
-        raise exc.CommandError(
-            f'--flavor-file: {path} cannot be read as JSON: {error}'
-        ) from error
-    if not isinstance(document, dict):
-        raise exc.CommandError(
-            f'--flavor-file: {path} is not what "openstack flavor show -f '
-            'json" prints.')
-    return document
 
 
 class ListReservations(command.Lister):

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import uuid
 
 import testtools
 
+from tests.real import distribution
 from tests.real import ironic as real_ironic
 from tools import enrolment
 
@@ -71,14 +71,7 @@ class ClientTestCase(testtools.TestCase):
     @classmethod
     def install_plugin(cls) -> None:
         """Install plugins/ironic-cli as pip does, in a folder of its own."""
-        source = cls.folder / 'source'
-        # NOTE: a build leaves things behind in the folder that it reads.
-        shutil.copytree(PLUGIN, source)
-        subprocess.run(
-            [sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps',
-             '--no-build-isolation', '--disable-pip-version-check',
-             '--target', str(cls.folder / 'plugin'), str(source)],
-            check=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
+        distribution.install(PLUGIN, cls.folder / 'plugin')
 
     def nodes(self, count: int = 1,
               resource_class: str = 'baremetal') -> list[enrolment.Enrolled]:

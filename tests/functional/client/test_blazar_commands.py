@@ -34,9 +34,11 @@ import testtools
 import yaml
 
 from ironic_reservations.api import identity
+from tests import small_nova
 from tests.api import world
 from tests.functional.client import base
 from tests.functional.client import served
+from tests.functional.placement import in_memory
 
 _HERE = pathlib.Path(__file__).parent
 _TIMEOUT = 120
@@ -44,19 +46,26 @@ _NODES = ('compute-1', 'compute-2', 'compute-3')
 
 
 class Story(testtools.TestCase):
-    """Runs the steps of a story, one after the other."""
+    """Runs the steps of a story, one after the other.
+
+    :ivar kept: what stands for $names in the steps.
+    """
 
     def setUp(self) -> None:
         super().setUp()
-        self.world = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        self.kept: dict[str, str] = {}
+        self.world = self.useFixture(world.World(
+            identity.administrator, 'noauth', **self.options()))
         for name in _NODES:
             self.world.ironic.add(
                 name=name, resource_class='gold', properties=(
                     ('cpus', '64'), ('cpu_arch', 'x86_64'),
                     ('local_gb', '2000'), ('memory_mb', '262144')))
         self.server = self.useFixture(served.Served(self.world))
-        self.kept: dict[str, str] = {}
+
+    def options(self) -> dict[str, Any]:
+        """Give options of the service, as ``group__name``."""
+        return {}
 
     def tell(self, story: str, *command: str, **environment: str) -> None:
         """Tell a story.
@@ -157,6 +166,58 @@ class TestCommands(Story):
         for endpoint in (self.server.url, f'{self.server.url}/v1'):
             found = discover.Discover(asking, endpoint)
             self.assertEqual(f'{self.server.url}/v1/', found.url_for('1'))
+
+
+class TestComputeHosts(Story):
+    """Both commands, with a Placement that knows a compute host."""
+
+    def options(self) -> dict[str, Any]:
+        there = self.useFixture(in_memory.InMemory())
+        nodes = in_memory.Nodes(there.client)
+        self.kept = {'uuid': nodes.add_host('hypervisor-1', vcpus=16)}
+        nodes.serve(self.kept['uuid'], VCPU=4)
+        return {'placement__enabled': True,
+                'placement__endpoint_override': there.endpoint}
+
+    def test_blazar(self) -> None:
+        """Opened, shown, changed and taken back."""
+        self.tell('compute-hosts.yaml', _program('blazar'),
+                  '--os-auth-type', 'none', '--os-endpoint',
+                  f'{self.server.url}/v1')
+
+    def test_openstack(self) -> None:
+        """The same manager under the other command."""
+        self.tell('openstack-compute-hosts.yaml', _program('openstack'),
+                  '--os-auth-type', 'admin_token', '--os-token', 'unused',
+                  '--os-endpoint', f'{self.server.url}/v1', 'reservation')
+
+
+class TestFlavors(Story):
+    """Both commands, with a Nova that has flavors."""
+
+    def options(self) -> dict[str, Any]:
+        nova = self.useFixture(small_nova.SmallNova())
+        zeros = {f'resources:{name}': '0'
+                 for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+        nova.flavor('3', 'bm.gold', 64, 262144, 2000, extra_specs={
+            **zeros, 'resources:CUSTOM_GOLD': '1'})
+        nova.flavor('4', 'bm.bad', extra_specs={
+            'resources:CUSTOM_GOLD': 'one'})
+        nova.flavor('5', 'bm.theirs', public=False)
+        return {'placement__enabled': True, 'nova__enabled': True,
+                'nova__endpoint_override': nova.endpoint}
+
+    def test_blazar(self) -> None:
+        """By an id and by a name, larger, and refused in each way."""
+        self.tell('flavors.yaml', _program('blazar'),
+                  '--os-auth-type', 'none', '--os-endpoint',
+                  f'{self.server.url}/v1')
+
+    def test_openstack(self) -> None:
+        """The same manager under the other command."""
+        self.tell('openstack-flavors.yaml', _program('openstack'),
+                  '--os-auth-type', 'admin_token', '--os-token', 'unused',
+                  '--os-endpoint', f'{self.server.url}/v1', 'reservation')
 
 
 class TestInsideIronic(base.ClientTestCase):

@@ -18,7 +18,10 @@ Each test has nodes of a resource class of its own.
 from __future__ import annotations
 
 import json
+import pathlib
 import uuid
+
+import fixtures
 
 from tests.functional.client import base
 
@@ -143,6 +146,51 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertEqual(f'Deleted lease {self.name}\n', gone.stdout)
         again = self.command(*LEASE, 'delete', made['id'], status=1)
         self.assertIn('[lease.not_found]', again.stderr)
+
+    def test_instances(self):
+        """By sizes or by a flavor's file, together or apart."""
+        kind = f'sized-{uuid.uuid4().hex[:8]}'
+        for node in self.nodes(2, resource_class=kind):
+            self.command('baremetal', 'node', 'set', node.uuid, *(
+                word for size in ('cpus=8', 'memory_mb=4096', 'local_gb=40')
+                for word in ('--property', size)))
+        self.command(*RESERVATION, 'host', 'import', '--resource-class',
+                     kind)
+        window = ('--start-date', '2050-06-01 10:00', '--duration', '2h',
+                  '--resource-class', kind)
+        made = self.json_of(
+            *LEASE, 'create', self.name, '--instances', '1', '--vcpus', '4',
+            '--ram', '2048', '--anti-affinity', *window)
+        reservation, = made['reservations']
+        self.assertEqual(
+            ('virtual:instance', 1, 4, 2048, 0, False),
+            tuple(reservation[key] for key in (
+                'resource_type', 'amount', 'vcpus', 'memory_mb', 'disk_gb',
+                'affinity')))
+        more = self.json_of(*LEASE, 'set', made['id'], '--instances', '2')
+        self.assertEqual(2, len(more['reservations'][0]['nodes']))
+        self.command(*LEASE, 'delete', made['id'])
+
+        file = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'f')
+        file.write_text(json.dumps({
+            'id': '7', 'name': 'small', 'vcpus': 8, 'ram': 1024, 'disk': 10,
+            'properties': {}}))
+        of_flavor = self.json_of(
+            *LEASE, 'create', self.name, '--instances', '2', '--flavor-file',
+            str(file), *window)
+        self.assertEqual('flavor:instance',
+                         of_flavor['reservations'][0]['resource_type'])
+        for words, said in (
+                (('--instances', '1', '--vcpus', '9'), '[no_host_matches]'),
+                (('--instances', '2', '--vcpus', '1', '--affinity'),
+                 '[no_host_takes_all]'),
+                (('--instances', '1'), 'How large is each instance?'),
+                (('--vcpus', '1'), '--vcpus is about instances'),
+                (('--instances', '1', '--flavor', 'x', '--vcpus', '1'),
+                 'not with both')):
+            refused = self.command(*LEASE, 'create', 'no', *words, *window,
+                                   status=1)
+            self.assertIn(said, refused.stderr)
 
     def test_availability(self):
         """As data, and as a chart."""
