@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Showing a reservation with the requests of the driver that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import functools
+import threading
+from typing import Any
+from urllib import parse
+
+HEADER = 'OpenStack-Baremetal-Reservation'
+
+
+class Proofs:
+    """Puts what is to be shown into the requests of a connection.
+
+    What is shown for a node is known to the thread that works on it, since
+    one connection serves all threads.
+    """
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    @contextlib.contextmanager
+    def shown(self, node_uuid: str,
+              find: Callable[[], str | None]) -> Iterator[None]:
+        """Show a reservation where this thread changes a node.
+
+        :param find: gives what to show, ``None`` for nothing. Called once,
+            and only if something is to be changed.
+        """
+        before = getattr(self._local, 'current', None)
+        self._local.current = (node_uuid, functools.cache(find))
+        try:
+            yield
+        finally:
+            self._local.current = before
+
+    def put_into(self, connection: Any) -> None:
+        """Have a connection show what this object is told.
+
+        :param connection: openstacksdk's proxy of the baremetal service.
+        """
+        connection.request = functools.partial(self._request,
+                                               connection.request)
+
+    def _request(self, send: Callable[..., Any], url: str, method: str,
+                 *args: Any, **how: Any) -> Any:
+        proof = self._of(url, method)
+        if proof is None:
+            return send(url, method, *args, **how)
+        headers: Mapping[str, str] = how.get('headers') or {}
+        return send(url, method, *args, **{
+            **how, 'headers': {**headers, HEADER: proof}})
+
+    def _of(self, url: str, method: str) -> str | None:
+        current = getattr(self._local, 'current', None)
+        if current is None:
+            return None
+        node_uuid, find = current
+        segments = parse.urlsplit(url).path.strip('/').split('/')
+        node = ['nodes', node_uuid]
+        if (method == 'PATCH' and segments[-2:] == node
+                or method == 'PUT'
+                and segments[-4:] == [*node, 'states', 'provision']):
+            found: str | None = find()
+            return found
+        return None

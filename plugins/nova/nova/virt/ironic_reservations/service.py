@@ -1,0 +1,250 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the driver asks of the reservations, over its connection to Ironic."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import datetime
+from typing import Any
+
+from keystoneauth1 import exceptions as ksa_exc
+from nova.virt.ironic_reservations import conf
+from openstack import exceptions as sdk_exc
+
+VERSION_HEADER = 'OpenStack-API-Version'
+#: The oldest with which a refusal has reasons for programs.
+_VERSION = 'baremetal-reservation 1.4'
+_LEASES_VERSION = 'reservation 1.0'
+_ACTIVE = 'active'
+#: By how much the clock of the service may be another.
+_SKEW = datetime.timedelta(seconds=60)
+
+#: Codes of the service; a code is never given another meaning.
+INSTANCE_RESERVED = 'reservation.instance_reserved'
+_NOT_FOUND = frozenset(('reservation.not_found', 'host.not_found',
+                        'lease.not_found'))
+
+
+class Refused(Exception):
+    """The service says no.
+
+    :ivar code: what for, of programs.
+    :ivar reasons: the codes for which the node cannot be reserved.
+    """
+
+    def __init__(self, sentence: str, code: str | None = None,
+                 reasons: Collection[str] = ()) -> None:
+        super().__init__(sentence.rstrip('.'))
+        self.code = code
+        self.reasons = frozenset(reasons)
+
+
+class Missing(Refused):
+    """There is no such reservation, lease or host."""
+
+
+class Unanswered(Exception):
+    """It is not known what the service says."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reservation:
+    """A node that is promised to an instance."""
+
+    uuid: str
+    node_uuid: str
+    instance_uuid: str
+    user_id: str | None
+
+
+def told(response: Any) -> Refused | None:
+    """Read an answer by which the service, or its guard, refuses.
+
+    :param response: of requests.
+    :returns: ``None`` where it is not one, but one of Ironic itself.
+    """
+    try:
+        found = response.json()['errors'][0]
+        return Refused(
+            f'{found["detail"].rstrip(".")} [{found["code"]}]', found['code'],
+            [each['code'] for each in found.get('reasons', ())])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+class Service:
+    """The API of the reservations, beside Ironic's own.
+
+    :param connection: openstacksdk's proxy of the baremetal service.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def reserve(self, node_uuid: str, instance_uuid: str) -> Reservation:
+        """Promise a node to an instance, or find that it is promised.
+
+        :returns: that of the instance where there was one, which may be on
+            another node.
+        :raises Refused: it cannot be promised.
+        :raises Unanswered: it is not known whether it is.
+        """
+        wanted: dict[str, Any] = {'instance_uuid': instance_uuid,
+                                  'node_uuid': [node_uuid]}
+        ttl = conf.CONF.ironic_reservations.ttl
+        if ttl is not None:
+            wanted['ttl'] = ttl
+        return _reservation(self._ask(
+            'POST', '/reservations', json=wanted)['reservation'])
+
+    def of_instance(self, instance_uuid: str) -> list[Reservation]:
+        """Find what is promised to an instance.
+
+        :raises Refused: nobody is told.
+        :raises Unanswered: it is not known.
+        """
+        return [_reservation(each) for each in self._ask(
+            'GET', '/reservations', params={'instance': instance_uuid}
+        )['reservations']]
+
+    def release(self, uuid: str) -> None:
+        """End a reservation, if it has not ended.
+
+        :raises Refused: it is not ours to end.
+        :raises Unanswered: it is not known whether it has ended.
+        """
+        try:
+            self._ask('DELETE', f'/reservations/{uuid}')
+        except Missing:
+            return
+
+    def made_by_us(self, reservation: Reservation) -> bool:
+        """Tell whether it was made by the user that the connection has.
+
+        NOTE: without keystone nobody can be told from another.
+        """
+        user_id = self._connection.get_user_id()
+        return user_id is None or user_id == reservation.user_id
+
+    def lease_reservation_on(self, node_uuid: str,
+                             project_id: str) -> str | None:
+        """Find the lease reservation by which a project has a node now.
+
+        :raises Refused: nobody is told.
+        :raises Unanswered: it is not known.
+        """
+        try:
+            booked = self._ask(
+                'GET', f'/os-hosts/{node_uuid}/allocation',
+                version=_LEASES_VERSION)['allocation']['reservations']
+        except Missing:
+            return None
+        now = datetime.datetime.now(datetime.UTC)
+        for each in booked:
+            if (_instant(each['start_date']) <= now + _SKEW
+                    and _instant(each['end_date']) > now - _SKEW
+                    and self._active(each['lease_id'], each['id'],
+                                     project_id)):
+                ident: str = each['id']
+                return ident
+        return None
+
+    def _active(self, lease_id: str, ident: str, project_id: str) -> bool:
+        lease = self._lease(lease_id)
+        return lease['project_id'] == project_id and any(
+            each['id'] == ident and each['status'] == _ACTIVE
+            for each in lease['reservations'])
+
+    def _lease(self, lease_id: str) -> Any:
+        try:
+            return self._ask('GET', f'/leases/{lease_id}',
+                             version=_LEASES_VERSION)['lease']
+        except Missing:
+            # NOTE: deleted since we were told of it.
+            return {'project_id': None, 'reservations': []}
+
+    def nodes_of(self, ident: str) -> frozenset[str]:
+        """Find the nodes that a reservation or a lease reservation has.
+
+        :raises Missing: there is none of that id, or none yet or any more.
+        :raises Refused: nobody is told.
+        :raises Unanswered: it is not known.
+        """
+        try:
+            found = self._ask('GET', f'/reservations/{ident}')
+            return frozenset((found['reservation']['node_uuid'],))
+        except Missing:
+            pass
+        leases = {booked['lease_id'] for host in self._ask(
+            'GET', '/os-hosts/allocations', version=_LEASES_VERSION,
+            params={'reservation_id': ident})['allocations']
+            for booked in host['reservations']}
+        for lease_id in leases:
+            for each in self._lease(lease_id)['reservations']:
+                if each['id'] == ident and each['status'] == _ACTIVE:
+                    return frozenset(node['uuid'] for node in each['nodes']
+                                     if node['state'] != 'ending')
+        raise Missing(f'there is no live reservation {ident}, and no lease '
+                      'reservation that has begun and is not over')
+
+    def _ask(self, method: str, path: str, version: str = _VERSION,
+             **how: Any) -> Any:
+        options = conf.CONF.ironic_reservations
+        try:
+            response = self._connection.request(
+                path, method, headers={VERSION_HEADER: version},
+                raise_exc=False, timeout=options.timeout,
+                connect_retries=options.retries,
+                status_code_retries=options.retries,
+                # NOTE: a conflict does not go away by asking again.
+                retriable_status_codes=[503], **how)
+            if response.status_code < 400:
+                return response.json() if response.content else None
+        except (ksa_exc.ClientException, sdk_exc.SDKException,
+                ValueError) as exc:
+            raise Unanswered(
+                f'the reservations of Ironic do not answer to {method} '
+                f'{path}: {exc}. Look whether the API of Ironic is up, and '
+                'try again') from exc
+        raise _refusal(response, method, path)
+
+
+def _instant(date: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(date).replace(tzinfo=datetime.UTC)
+
+
+def _reservation(shown: Mapping[str, Any]) -> Reservation:
+    return Reservation(shown['uuid'], shown['node_uuid'],
+                       shown['instance_uuid'], shown.get('user_id'))
+
+
+def _refusal(response: Any, method: str, path: str) -> Exception:
+    refused = told(response)
+    if refused is None:
+        if response.status_code == 404:
+            return Refused(
+                f'the Ironic that {method} {path} went to has no '
+                'reservations. Put "reservations" into [api] middleware of '
+                'ironic.conf on each of its API hosts, or set compute_driver '
+                'in nova.conf back to ironic.IronicDriver')
+        return Unanswered(
+            f'{method} {path} was answered with {response.status_code} '
+            f'{response.reason}: {response.text[:200]}')
+    if response.status_code >= 500:
+        return Unanswered(str(refused))
+    if response.status_code == 404 and refused.code in _NOT_FOUND:
+        return Missing(str(refused), refused.code)
+    return refused

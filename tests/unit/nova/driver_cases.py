@@ -1,0 +1,274 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the driver says to a service that does not answer as it should."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fixtures
+from nova import exception
+from nova.virt.ironic_reservations import conf
+from nova.virt.ironic_reservations import service
+import testtools
+
+from ironic_reservations import errors
+from tests import nova_process
+from tests.unit.client import fake
+
+DOWN = errors.DatabaseUnavailable(
+    'The database of the reservations does not answer. Try again later.')
+
+
+class FakeIronic(fake.FakeService):
+    """One whose nodes have what Nova looks at."""
+
+    def node(self, name: str) -> str:
+        """Enroll a node and give its UUID."""
+        ident = super().node(name)
+        self.nodes[ident].update(power_state='power on', maintenance=False,
+                                 properties={}, traits=[],
+                                 resource_class='baremetal')
+        return ident
+
+
+class ServiceTestCase(testtools.TestCase):
+    """A driver, a service, and a server on one of two nodes."""
+
+    def setUp(self) -> None:
+        """Connect them."""
+        super().setUp()
+        self.ironic = self.useFixture(FakeIronic())
+        self.nova = self.useFixture(nova_process.Nova(self.ironic.url))
+        self.nova.option('retries', 0, 'ironic_reservations')
+        self.nodes = [self.ironic.node('one'), self.ironic.node('two')]
+        self.server = nova_process.server(self.nodes[0])
+        self.driver = nova_process.driver()
+
+    def refused(self) -> str:
+        """Prepare for the server, which fails; gives why."""
+        return str(self.assertRaises(
+            exception.ComputeResourcesUnavailable,
+            self.driver.prepare_for_spawn, self.server))
+
+    def held(self) -> dict[str, Any]:
+        """Give the only reservation."""
+        only, = self.ironic.reservations.values()
+        return only
+
+    def destroy(self) -> None:
+        """Delete the server, which has no node."""
+        self.useFixture(fixtures.MockPatchObject(
+            self.driver, '_validate_instance_and_node',
+            side_effect=exception.InstanceNotFound(instance_id='it')))
+        self.driver.destroy(self.server._context, self.server, [])
+
+
+class ProofTest(ServiceTestCase):
+    """What is shown, and with which requests."""
+
+    def test_shown_where_the_node_is_changed_only(self) -> None:
+        """Nobody else learns it, and Ironic is asked as before."""
+        self.driver.prepare_for_spawn(self.server)
+        self.assertEqual(
+            [(f'/v1/nodes/{self.nodes[0]}', self.held()['uuid'])],
+            [(each['path'], each['proof'])
+             for each in self.ironic.sent('PATCH')])
+        self.assertEqual(
+            {None}, {each['proof'] for each in self.ironic.requests
+                     if each['method'] != 'PATCH'})
+        self.driver.ironic_connection.put(
+            f'/nodes/{self.nodes[0]}/states/provision', json={})
+        self.assertIsNone(self.ironic.requests[-1]['proof'])
+
+    def test_time_to_live_of_the_options(self) -> None:
+        """The service's own, unless there is one."""
+        self.driver.prepare_for_spawn(self.server)
+        self.nova.option('ttl', 77, 'ironic_reservations')
+        self.driver.prepare_for_spawn(self.server)
+        self.assertEqual([None, 77], [
+            each['body'].get('ttl') for each in self.ironic.sent('POST')])
+
+    def test_flavor_of_a_lease_needs_no_word_of_the_service(self) -> None:
+        """A node is bound with as many requests as without us."""
+        self.server = nova_process.server(self.nodes[0], **{
+            'resources__CUSTOM_RESERVATION_4D17A1B2_0000_4000_8000_'
+            'FEDCBA987654': '1'})
+        self.driver.prepare_for_spawn(self.server)
+        self.assertEqual([], self.ironic.sent('POST'))
+        self.assertEqual(['4d17a1b2-0000-4000-8000-fedcba987654'], [
+            each['proof'] for each in self.ironic.sent('PATCH')])
+
+    def test_flavor_that_asks_for_none_of_a_lease_s(self) -> None:
+        """It is an ordinary one."""
+        self.server = nova_process.server(self.nodes[0], **{
+            'resources__CUSTOM_RESERVATION_4D17A1B2_0000_4000_8000_'
+            'FEDCBA987654': '0', 'resources__CUSTOM_GOLD': '1'})
+        self.driver.prepare_for_spawn(self.server)
+        self.assertEqual(1, len(self.ironic.sent('POST')))
+
+    def test_server_without_a_node(self) -> None:
+        """Nova's own words."""
+        self.server.node = None
+        refused = self.assertRaises(
+            exception.NovaException, self.driver.prepare_for_spawn,
+            self.server)
+        self.assertIn('not supplied', str(refused))
+
+
+class RefusedTest(ServiceTestCase):
+    """Nova tries the next node, and tells what is to be done."""
+
+    def test_why_the_node_cannot_be_had(self) -> None:
+        """In the words of the service, with the code."""
+        self.ironic.answers = [fake.refused(self.nodes[0])]
+        why = self.refused()
+        self.assertIn(self.nodes[0], why)
+        self.assertIn('is in maintenance', why)
+        self.assertIn('[reservation.no_node_available]', why)
+        self.assertEqual([], self.ironic.sent('PATCH'))
+
+    def test_unavailable_for_a_moment(self) -> None:
+        """Asked again, and nobody notices."""
+        self.nova.option('retries', 1, 'ironic_reservations')
+        self.ironic.answers = [DOWN]
+        self.driver.prepare_for_spawn(self.server)
+        self.assertEqual(2, len(self.ironic.sent('POST')))
+
+    def test_unavailable(self) -> None:
+        """In the words of the service."""
+        self.ironic.answers = [DOWN]
+        self.assertIn('[service.database_unavailable]', self.refused())
+        self.assertEqual([], self.ironic.sent('PATCH'))
+
+    def test_conflict_is_not_asked_again(self) -> None:
+        """It would not go away."""
+        self.nova.option('retries', 3, 'ironic_reservations')
+        self.ironic.answers = [fake.refused(self.nodes[0])] * 2
+        self.refused()
+        self.assertEqual(1, len(self.ironic.sent('POST')))
+
+    def test_ironic_without_reservations(self) -> None:
+        """What the operator has to switch on."""
+        self.ironic.served = False
+        why = self.refused()
+        self.assertIn('[api] middleware', why)
+        self.assertIn('ironic.IronicDriver', why)
+
+    def test_user_without_the_role(self) -> None:
+        """The service says which rule."""
+        self.ironic.answers = [errors.Forbidden(
+            'The policy baremetal:reservation:create does not let you.')]
+        self.assertIn('[identity.forbidden]', self.refused())
+
+    def test_nobody_there(self) -> None:
+        """The connection fails, once it was there."""
+        connection = self.driver.ironic_connection
+        self.useFixture(fixtures.MockPatchObject(
+            connection, 'endpoint_override', 'http://127.0.0.1:1'))
+        why = self.refused()
+        self.assertIn('do not answer', why)
+        self.assertIn('try again', why)
+
+    def test_answer_that_nobody_can_read(self) -> None:
+        """Of something in between."""
+        there = self.driver._service
+        self.useFixture(fixtures.MockPatchObject(
+            self.ironic, '_answer', return_value=(502, 'Bad Gateway', [])))
+        answer = self.assertRaises(service.Unanswered, there.of_instance,
+                                   self.server.uuid)
+        self.assertIn('502', str(answer))
+
+
+class OwnTest(ServiceTestCase):
+    """Nothing is released but what the driver has made."""
+
+    def setUp(self) -> None:
+        """Have a user that is known."""
+        super().setUp()
+        self.driver.prepare_for_spawn(self.server)
+        self.useFixture(fixtures.MockPatchObject(
+            self.driver.ironic_connection, 'get_user_id',
+            return_value='nova'))
+
+    def test_own_is_released(self) -> None:
+        """When the server is deleted."""
+        self.held()['user_id'] = 'nova'
+        self.destroy()
+        self.assertEqual({}, self.ironic.reservations)
+
+    def test_another_s_is_kept(self) -> None:
+        """Also where it is for this server."""
+        self.held()['user_id'] = 'somebody'
+        self.destroy()
+        self.assertEqual(1, len(self.ironic.reservations))
+
+    def test_another_s_for_this_server_is_shown(self) -> None:
+        """It was promised to it."""
+        theirs = self.held()['uuid']
+        self.ironic.answers = [errors.InstanceReserved(
+            'Another project holds a reservation for the instance.')]
+        self.driver.prepare_for_spawn(self.server)
+        self.assertEqual(theirs, self.ironic.sent('PATCH')[-1]['proof'])
+
+    def test_another_s_on_another_node_is_refused(self) -> None:
+        """The server is to be where it was promised."""
+        self.held()['node_uuid'] = self.nodes[1]
+        self.ironic.answers = [errors.InstanceReserved(
+            'Another project holds a reservation for the instance.')]
+        self.assertIn('[reservation.instance_reserved]', self.refused())
+
+    def test_service_that_is_down_keeps_no_server(self) -> None:
+        """It is deleted; the reservation ends by itself."""
+        self.ironic.answers = [DOWN]
+        self.destroy()
+        self.assertEqual(1, len(self.ironic.reservations))
+
+    def test_reservation_that_has_ended_by_itself(self) -> None:
+        """Somebody was faster."""
+        self.held()['user_id'] = 'nova'
+        self.ironic.reservations['gone'] = {**self.held(), 'uuid': 'gone'}
+        listed = self.ironic._listed
+
+        def and_gone(query: dict[str, str]) -> dict[str, Any]:
+            page = listed(query)
+            self.ironic.reservations.pop('gone', None)
+            return page
+        self.useFixture(fixtures.MockPatchObject(
+            self.ironic, '_listed', and_gone))
+        self.destroy()
+        self.assertEqual({}, self.ironic.reservations)
+
+    def test_rebuild_while_the_service_is_down(self) -> None:
+        """It says so, instead of a refusal by the guard later on."""
+        self.ironic.answers = [DOWN]
+        self.server.task_state = 'rebuilding'
+        refused = self.assertRaises(
+            exception.InstanceDeployFailure, self.driver.rebuild,
+            self.server._context, self.server)
+        self.assertIn('[service.database_unavailable]', str(refused))
+
+
+class ReadmeTest(testtools.TestCase):
+    """What an operator is told."""
+
+    def test_each_option_is_in_the_readme(self) -> None:
+        """With its default."""
+        rows = (nova_process.PLUGIN / 'README.rst').read_text().split('* - ')
+        told = {row.partition('\n')[0].strip('` '):
+                row.split('- ')[1].partition('\n')[0].strip()
+                for row in rows if row.startswith('``')}
+        for option in conf.ironic_reservations_opts:
+            default = ("the service's own (``[reservations] default_ttl``)"
+                       if option.default is None else str(option.default))
+            self.assertEqual(default, told[option.name])
