@@ -21,25 +21,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import configparser
-import contextlib
 import os
 from pathlib import Path
-import signal
 import socket
 import subprocess
 import sys
-import time
 
 import bcrypt
 import requests
+
+from tools import child
 
 Options = Mapping[str, Mapping[str, object]]
 
 #: How long the service may take until it answers, in seconds. It takes
 #: about three on an idle machine.
 START_TIMEOUT = 90
-#: How long it may take to end by itself, before it is killed.
-STOP_TIMEOUT = 15
+
+NotStarted = child.NotStarted
 
 # NOTE: not the console scripts, since the name ``ironic`` may also belong
 # to a command line client in the same environment.
@@ -66,10 +65,6 @@ _INTERFACES = {
     'raid': 'no-raid', 'rescue': 'no-rescue', 'storage': 'noop',
     'vendor': 'no-vendor',
 }
-
-
-class NotStarted(RuntimeError):
-    """Ironic did not come up; the text ends with the tail of its log."""
 
 
 class AllInOne:
@@ -101,7 +96,7 @@ class AllInOne:
             self.folder / 'ironic-reservations.conf')
         self.log_file = self.folder / 'ironic.log'
         self.port = 0
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: child.Child | None = None
 
     def __enter__(self) -> AllInOne:
         try:
@@ -125,7 +120,7 @@ class AllInOne:
         """The process id of the service."""
         if self.process is None:
             raise RuntimeError('Ironic is not running: call start() first.')
-        return self.process.pid
+        return self.process.process.pid
 
     def session(self) -> requests.Session:
         """A session of HTTP as the first of the users, if there are any."""
@@ -150,7 +145,7 @@ class AllInOne:
         if done.returncode:
             raise NotStarted(
                 f'ironic-dbsync create_schema ended with {done.returncode} '
-                f'on {self.database}:\n{_tail(done.stdout)}')
+                f'on {self.database}:\n{done.stdout}')
 
     def start(self, timeout: float = START_TIMEOUT) -> None:
         """Start the service and wait until it answers and has its driver.
@@ -180,69 +175,46 @@ class AllInOne:
         """Wait until the service ends by itself; give how it ended."""
         if self.process is None:
             raise RuntimeError('Ironic is not running: call start() first.')
-        return self.process.wait()
+        return self.process.process.wait()
 
     def stop(self) -> None:
         """End the service as an operator would, else kill it."""
         if self.process is None:
             return
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            pass
-        self.kill()
+        self.process.stop()
+        self.process = None
 
     def kill(self) -> None:
         """Kill the service and its workers on the spot (SIGKILL)."""
         if self.process is None:
             return
-        assert self.process.stdin is not None
-        with contextlib.suppress(ProcessLookupError):
-            # The group is the service's own: see start_new_session.
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.process.stdin.close()
+        self.process.kill()
         self.process = None
 
     def log_tail(self, lines: int = 40) -> str:
         """The last lines that the service logged."""
-        try:
-            return _tail(self.log_file.read_text(errors='replace'), lines)
-        except FileNotFoundError:
-            return '(no log yet)'
+        return child.tail(self.log_file, lines)
 
     def _spawn(self) -> None:
-        environment = dict(os.environ)
-        environment['OS_IRONIC_RESERVATIONS_CONFIG_FILE'] = str(
-            self.reservations_config_file)
-        with open(self.log_file, 'ab') as log:
-            self.process = subprocess.Popen(
-                [sys.executable, '-c', _SERVICE,
-                 '--config-file', str(self.config_file)],
-                cwd=self.folder, env=environment, stdin=subprocess.PIPE,
-                stdout=log, stderr=log, start_new_session=True)
+        self.process = child.Child.python(
+            'Ironic', _SERVICE, ['--config-file', str(self.config_file)],
+            self.folder, self.log_file, {
+                'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(
+                    self.reservations_config_file)})
 
     def _wait_until_serving(self, timeout: float) -> None:
         assert self.process is not None
-        deadline = time.monotonic() + timeout
         with self.session() as session:
-            while time.monotonic() < deadline:
-                if self.process.poll() is not None:
-                    raise NotStarted(
-                        f'Ironic ended with {self.process.returncode} '
-                        f'before it answered:\n{self.log_tail()}')
-                # It answers before the conductor has registered itself,
-                # and takes no node until then.
-                try:
-                    answer = session.get(f'{self.url}/v1/drivers', timeout=5)
-                    if answer.ok and answer.json()['drivers']:
-                        return
-                except (requests.RequestException, ValueError, KeyError):
-                    pass
-                time.sleep(0.1)
-        raise NotStarted(f'Ironic did not answer at {self.url} within '
-                         f'{timeout:.0f} s:\n{self.log_tail()}')
+            self.process.wait_until(lambda: self._serves(session), timeout)
+
+    def _serves(self, session: requests.Session) -> bool:
+        # It answers before the conductor has registered itself, and takes no
+        # node until then.
+        try:
+            answer = session.get(f'{self.url}/v1/drivers', timeout=5)
+            return bool(answer.ok and answer.json()['drivers'])
+        except (requests.RequestException, ValueError, KeyError):
+            return False
 
     def _write_config(self) -> None:
         ironic: dict[str, dict[str, object]] = {
@@ -301,7 +273,3 @@ def write_options(path: Path, *layers: Options) -> None:
                 parser.set(section, name, str(value))
     with path.open('w') as file:
         parser.write(file)
-
-
-def _tail(text: str, lines: int = 40) -> str:
-    return '\n'.join(text.splitlines()[-lines:])

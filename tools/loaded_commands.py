@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from importlib import metadata
+import logging
 import os
 import signal
 import sys
@@ -93,6 +94,7 @@ class LoadedCommands:
             for number, stream in ((1, 'stdout'), (2, 'stderr')):
                 setattr(sys, stream, os.fdopen(number, 'w', buffering=1,
                                                encoding='utf-8'))
+            _forget_logging()
             os.environ.clear()
             os.environ.update(environment)
             sys.argv = [name, *words]
@@ -106,6 +108,17 @@ class LoadedCommands:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
+
+
+def _forget_logging() -> None:
+    """Have logging as it is where nobody has set it up."""
+    root = logging.getLogger()
+    root.handlers.clear()
+    root.setLevel(logging.WARNING)
+    for logger in logging.Logger.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.handlers.clear()
+            logger.setLevel(logging.NOTSET)
 
 
 def _status(result: object) -> int:

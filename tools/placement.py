@@ -20,36 +20,25 @@ Nova would have made.
 from __future__ import annotations
 
 from collections.abc import Iterable
-import contextlib
 import os
 from pathlib import Path
-import signal
-import subprocess
 import sys
-import time
 from typing import Any
 
 import requests
 
 from ironic_reservations.planner import flavors
 from tools import all_in_one
+from tools import child
 
-#: How long it may take until it answers, in seconds, and until it has ended.
-START_TIMEOUT, STOP_TIMEOUT = 60, 15
+#: How long it may take until it answers, in seconds.
+START_TIMEOUT = 60
 #: What a Placement without authentication takes for an administrator's.
 TOKEN = 'admin'
 VERSION = '1.38'
 
 # NOTE: one thread, since on SQLite two are answered "database is locked".
-#
-# NOTE: its standard input is a pipe that nothing is ever written to. It is at
-# its end once we are gone, however that happened, and Placement goes with us.
-_SERVICE = """
-import os, signal, sys, threading
-def follow():
-    os.read(0, 1)
-    os.killpg(0, signal.SIGKILL)
-threading.Thread(target=follow, daemon=True).start()
+_SERVICE = child.FOLLOW + """
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 from cheroot import wsgi
 from placement.wsgi import api
@@ -77,7 +66,7 @@ class Service:
         self.log_file = self.folder / 'placement.log'
         self.port = 0
         self._command = tuple(command)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: child.Child | None = None
 
     def __enter__(self) -> Service:
         try:
@@ -88,12 +77,9 @@ class Service:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        if self._process is None:
-            return
-        self._process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(STOP_TIMEOUT)
-        self._kill()
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
 
     @property
     def url(self) -> str:
@@ -107,39 +93,27 @@ class Service:
             'api': {'auth_strategy': 'noauth2'},
             'placement_database': {'connection': self.database,
                                    'sync_on_startup': True}})
-        with open(self.log_file, 'wb') as log:
-            self._process = subprocess.Popen(
-                [word.format(port=self.port) for word in self._command],
-                stdin=subprocess.PIPE, stdout=log, stderr=log,
-                start_new_session=True, cwd=self.folder, env={
-                    **os.environ, 'OS_PLACEMENT_CONFIG_DIR': str(
-                        self.folder / 'placement')})
-        self._wait_until_serving()
-
-    def _wait_until_serving(self) -> None:
-        assert self._process is not None
-        deadline = time.monotonic() + START_TIMEOUT
+        self._process = child.Child(
+            'Placement',
+            [word.format(port=self.port) for word in self._command],
+            self.folder, self.log_file, {
+                'OS_PLACEMENT_CONFIG_DIR': str(self.folder / 'placement')})
         with session() as asking:
-            while (time.monotonic() < deadline
-                   and self._process.poll() is None):
-                with contextlib.suppress(requests.RequestException):
-                    if asking.get(self.url, timeout=5).ok:
-                        return
-                time.sleep(0.1)
-        tail = self.log_file.read_text(errors='replace')[-2000:]
-        raise all_in_one.NotStarted(
-            f'Placement did not answer at {self.url}:\n{tail}')
+            self._process.wait_until(lambda: answers(asking, self.url),
+                                     START_TIMEOUT)
 
     def _kill(self) -> None:
-        if self._process is None:
-            return
-        assert self._process.stdin is not None
-        with contextlib.suppress(ProcessLookupError):
-            # The group is the service's own: see start_new_session.
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._process.stdin.close()
-        self._process = None
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+
+def answers(asking: requests.Session, url: str) -> bool:
+    """Tell whether a service answers."""
+    try:
+        return asking.get(url, timeout=5).ok
+    except requests.RequestException:
+        return False
 
 
 def session() -> requests.Session:

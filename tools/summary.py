@@ -13,8 +13,9 @@
 
 """Count the results in a subunit stream: ``N passed, N failed, N skipped``.
 
-Reads the stream of ``stestr last --subunit`` from its standard input; ends
-with 1 where a test failed, or none ran.
+Reads the streams of ``stestr last --subunit`` from its standard input, one
+after the other; ends with 1 where a test failed, or none ran.  Its argument is
+how many runs broke down, and left no stream: each counts as a failure.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ import testtools
 _COUNTS_AS = {'success': 'passed', 'xfail': 'passed', 'skip': 'skipped'}
 
 
-def count(stream: BinaryIO) -> dict[str, int]:
+def count(stream: BinaryIO, broken: int = 0) -> dict[str, int]:
     """Count what became of each test.
 
     :param stream: subunit, version 2.
+    :param broken: how many runs left nothing that could be counted.
     """
-    totals = {'passed': 0, 'failed': 0, 'skipped': 0}
+    totals = {'passed': 0, 'failed': broken, 'skipped': 0}
 
     def add(test: testtools.PlaceHolder | dict) -> None:
         if test['status'] != 'exists':
@@ -65,7 +67,7 @@ class _TestsOnly(testtools.StreamResult):
 
 def main() -> int:
     """Print the line."""
-    totals = count(sys.stdin.buffer)
+    totals = count(sys.stdin.buffer, int(sys.argv[1]) if sys.argv[1:] else 0)
     print(', '.join(f'{number} {word}' for word, number in totals.items()))
     ran = totals['passed'] + totals['failed']
     return 0 if ran and not totals['failed'] else 1

@@ -44,6 +44,8 @@ make_venv() {
             "(package python3-venv on Debian and Ubuntu)."
         return 1
     fi
+    # NOTE: a tox that was run by hand may have left a file of that name.
+    [ -d .venv ] || rm -f .venv
     say "Making .venv with $("$python" --version) ..."
     "$python" -m venv --clear .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -51,13 +53,14 @@ make_venv() {
 }
 
 # Everything that runs and tests the project; a change of what it needs is
-# taken in as well.
+# taken in as well. Its arguments are environments of tox; by default py3.
 install_environment() {
+    local environments="${*:-py3}"
     make_venv
     [ -x .tox/py3/bin/stestr ] \
         || say "Installing Ironic and the rest into .tox/py3" \
                "(once, a minute or two) ..."
-    if ! .venv/bin/tox run -qq -e py3 --notest >&2; then
+    if ! .venv/bin/tox run -qq -e "${environments// /,}" --notest >&2; then
         say "The installation failed; the reason is above."
         return 1
     fi

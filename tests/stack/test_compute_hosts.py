@@ -1,0 +1,120 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Leases of instances on compute hosts, which ordinary servers share.
+
+Two nova-computes with Nova's fake virt driver, of ten VCPUs each.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+import uuid as uuid_module
+
+from tests.stack import base
+from tests.stack import shared
+from tools.stack import nova
+
+_HOSTS = ('compute-one', 'compute-two')
+_ONCE = {'DEFAULT': {'cpu_allocation_ratio': 1.0, 'ram_allocation_ratio': 1.0,
+                     'disk_allocation_ratio': 1.0}}
+
+
+class TestComputeHosts(base.TestCase):
+
+    computes: list[nova.Compute] = []
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cloud = shared.running(cls.setup)
+        cls.computes = [cloud.new_compute(
+            host, 'fake.MediumFakeDriver', slots=10, options=_ONCE)
+            for host in _HOSTS]
+        for compute in cls.computes:
+            compute.start()
+        for compute in cls.computes:
+            cloud.wait_for_start(compute)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        for compute in cls.computes:
+            compute.kill()
+        super().tearDownClass()
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.until('Nova has found the compute hosts', lambda: {
+            each['hypervisor_hostname'] for each in self.cloud.compute_api(
+                base.ADMIN, 'GET', '/os-hypervisors')['hypervisors']
+        } >= set(_HOSTS))
+        self.open_hosts(*_HOSTS)
+        self.plain = str(uuid_module.uuid4())
+        self.cloud.compute_api(base.ADMIN, 'POST', '/flavors', {'flavor': {
+            'name': self.plain, 'id': self.plain, 'ram': 512, 'vcpus': 4,
+            'disk': 1}})
+        self.addCleanup(self.cloud.compute_api, base.ADMIN, 'DELETE',
+                        f'/flavors/{self.plain}')
+
+    def instances_of(self, count: int, affinity: bool | None
+                     ) -> dict[str, Any]:
+        """Give what a lease asks for: two of them fit on a host."""
+        return self.instances(count, affinity, vcpus=4, memory_mb=512,
+                              disk_gb=1)
+
+    def spread(self, lease: dict[str, Any], count: int) -> list[int]:
+        """Boot all servers of a lease; gives how many each host has."""
+        flavor = lease['reservations'][0]['id']
+        servers = [self.booted(flavor) for _ in range(count)]
+        self.assert_no_valid_host(self.boot(flavor))
+        return sorted(collections.Counter(map(self.where,
+                                              servers)).values())
+
+    def test_without_affinity_they_are_where_there_is_room(self) -> None:
+        lease = self.lease(self.instances_of(3, None))
+        self.assertEqual([1, 2], self.spread(lease, 3))
+        self.assert_clean()
+
+    def test_with_affinity_they_are_on_one_host(self) -> None:
+        lease = self.lease(self.instances_of(2, True))
+        self.assertEqual([2], self.spread(lease, 2))
+        self.assert_clean()
+
+    def test_against_affinity_they_are_on_different_hosts(self) -> None:
+        lease = self.lease(self.instances_of(2, False))
+        self.assertEqual([1, 1], self.spread(lease, 2))
+        self.assert_clean()
+
+    def test_ordinary_servers_have_what_is_not_reserved(self) -> None:
+        """Holds alone keep them off: no filter, no aggregate."""
+        lease = self.lease(self.instances_of(3, None))
+        ordinary = self.booted(self.plain, base.OTHER)
+        self.assert_no_valid_host(self.boot(self.plain, base.OTHER))
+        self.assert_no_valid_host(self.boot(self.plain))
+        self.assertEqual([1, 2], self.spread(lease, 3))
+        self.ended(lease)
+        self.assertEqual('ACTIVE', self.settled(ordinary)['status'])
+        for _ in range(3):
+            self.booted(self.plain, base.OTHER)
+        self.assert_no_valid_host(self.boot(self.plain, base.OTHER))
+        self.assert_clean()
+
+    def test_end_evicts_its_servers_and_no_others(self) -> None:
+        lease = self.lease(self.instances_of(2, None))
+        ordinary = self.booted(self.plain, base.OTHER)
+        evicted = self.booted(lease['reservations'][0]['id'])
+        self.ended(lease)
+        self.assertIsNone(self.server(evicted))
+        self.assertEqual('ACTIVE', self.settled(ordinary)['status'])
+        self.assert_clean()

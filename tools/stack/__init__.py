@@ -1,0 +1,21 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A whole cloud for bare metal on this machine, made of the real services.
+
+Keystone, Glance, Placement, Ironic with our middleware, and Nova, all from
+PyPI; MariaDB and RabbitMQ as they run here.  The one thing that is not real
+is Neutron, of which Nova only asks for what there is none of.
+
+``python -m tools.stack`` starts it and tells how to talk to it.
+"""
