@@ -31,10 +31,11 @@ from benchmarks import pages
 from benchmarks import planning
 from benchmarks import pool
 from benchmarks import replay
+from benchmarks import shares
 from benchmarks import starts
 
 _ALL = ('claims', 'pages', 'overhead', 'planning', 'pool', 'leases',
-        'starts', 'holds', 'audit')
+        'shares', 'starts', 'holds', 'audit')
 #: How many nodes, and how many leases on them.
 _LEASED = ((1000, 5000), (10000, 100000))
 
@@ -80,6 +81,8 @@ def main() -> None:
     if 'leases' in what:
         for nodes, bookings in _LEASED:
             leases.run(given.server, nodes, bookings, given.leases)
+    if 'shares' in what:
+        shares.run(given.server, 10)
     if 'starts' in what:
         starts.run(given.server, given.starts)
     if 'holds' in what:
