@@ -104,12 +104,13 @@ class LeaseSamplesTest(testtools.TestCase):
         self.assert_is('lease-update-response', self.send(
             'PUT', f'/v1/leases/{made["lease"]["id"]}',
             'lease-update-request', **_MEMBER))
-        instances = self.assert_is('lease-instances-response', self.send(
-            'POST', '/v1/leases', 'lease-instances-create-request',
-            **_MEMBER), 201)
-        self.assertEqual(204, self.send(
-            'DELETE', f'/v1/leases/{instances["lease"]["id"]}',
-            **_MEMBER).status)
+        for kind in ('instances', 'flavor'):
+            instances = self.assert_is(f'lease-{kind}-response', self.send(
+                'POST', '/v1/leases', f'lease-{kind}-create-request',
+                **_MEMBER), 201)
+            self.assertEqual(204, self.send(
+                'DELETE', f'/v1/leases/{instances["lease"]["id"]}',
+                **_MEMBER).status)
         self.assert_is('allocations-response', self.send(
             'GET', '/v1/os-hosts/allocations', **_OPERATOR))
         self.assert_is('allocation-response', self.send(

@@ -66,6 +66,24 @@ class LeaseRefusalTest(testtools.TestCase):
             '  offer: Fewer hosts, 1, would be accepted. [fewer]',
             str(read(reasons=[REASON], offers=[LATER, FEWER])))
 
+    def test_instances_are_told_what_each_host_lacks(self):
+        """By class and time; a host that somebody has whole is taken."""
+        window = {'start_date': '2030-01-31T12:00:00+00:00',
+                  'end_date': '2030-01-31T13:00:00+00:00'}
+        told = read(reasons=[{**REASON, 'blockers': [], 'hosts': [
+            {'host': '3', 'room': 1, 'short': [
+                {'resource_class': 'VCPU', 'amount': 2, **window}]},
+            {'host': '4', 'room': 0, 'short': [
+                {'resource_class': None, 'amount': 0, **window}]}]}],
+            offers=[])
+        self.assertIn(
+            '\n  reservation 0: no room for 1 instance(s) at 2030-01-31 '
+            '12:00:00 UTC [shortage]\n'
+            '    host 3 has room for 1: 2 VCPU too few from 2030-01-31 '
+            '12:00:00 UTC until 2030-01-31 13:00:00 UTC\n'
+            '    host 4 has room for 0: taken from 2030-01-31 12:00:00 UTC '
+            'until 2030-01-31 13:00:00 UTC', str(told))
+
     def test_the_search_limit_is_told(self):
         """There may be a way."""
         told = read(reasons=[{**REASON, 'code': 'search_limit', 'at': None,

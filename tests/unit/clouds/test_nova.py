@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import testtools
 
 from ironic_reservations import conf as project_conf
@@ -23,7 +25,7 @@ from ironic_reservations.clouds import nova
 from tests import small_nova
 
 Outcome = nova.Outcome
-FLAVOR = nova.Flavor('f1', 'reservation:f1', 2, 4096, 10)
+FLAVOR = nova.Flavor('f1', 'reservation:f1', 2, 4096, 10, 5, 512)
 
 
 class TestCase(testtools.TestCase):
@@ -46,6 +48,25 @@ class TestFlavors(TestCase):
         self.made()
         self.assertEqual(FLAVOR, self.client.flavor('f1'))
         self.assertEqual(frozenset(), self.client.projects_of('f1'))
+
+    def test_what_is_no_id_leads_nowhere_else(self) -> None:
+        """To the list, to the versions, or to servers."""
+        self.made()
+        server = self.there.boot('f1')
+        for ident in ('detail', '..', '.', '', f'../servers/{server}',
+                      'f1?', 'f1#', 'f1/', '%66%31', 'f1\n', 'x' * 256):
+            self.assertIsNone(self.client.flavor(ident), ident)
+
+    def test_id_with_a_space_is_one(self) -> None:
+        spaced = dataclasses.replace(FLAVOR, id='f 1')
+        self.assertTrue(self.client.create_flavor(spaced).done)
+        self.client.add_access('f 1', 'p')
+        self.assertEqual(spaced, self.client.flavor('f 1'))
+        self.assertEqual({'p'}, self.client.projects_of('f 1'))
+
+    def test_public_flavor_has_no_list_of_projects(self) -> None:
+        self.there.flavor('f2', 'two')
+        self.assertIsNone(self.client.projects_of('f2'))
 
     def test_all_pages_of_flavors_are_read(self) -> None:
         made = [nova.Flavor(f'f{number}', f'name {number}', 1, 1, 0)

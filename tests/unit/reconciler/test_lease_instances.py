@@ -15,15 +15,16 @@
 import testtools
 
 from ironic_reservations.planner import flavors
+from ironic_reservations.planner import instance_flavors
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import reservation_providers
 from ironic_reservations.reconciler import lease_instances
 
 
-def specs(request=None):
+def specs(request=None, source=None):
     """Give what servers ask for besides the class of the reservation."""
     wanted = instance_reservations.InstanceReservation(
-        'id', 'reservation', 2, 512, 5, 1, request=request)
+        'id', 'reservation', 2, 512, 5, 1, request=request, flavor=source)
     flavor = lease_instances.flavor_of(wanted)
     assert (flavor.vcpus, flavor.memory_mb, flavor.disk_gb) == wanted.sizes
     found = reservation_providers.extra_specs('reservation', flavor, 'SLOT')
@@ -49,3 +50,25 @@ class TestFlavor(testtools.TestCase):
             specs(flavors.Request((flavors.Group(
                 '', (('CUSTOM_GOLD', 1),), frozenset({'CUSTOM_A'}),
                 frozenset({'CUSTOM_B'})),), None)))
+
+    def test_what_is_held_of_a_compute_host_is_asked_for_once(self):
+        """All classes, also those of groups, and the sizes it overrides."""
+        source = flavors.Flavor(2, 512, 5, ephemeral_gb=7, swap_mb=100,
+                                extra_specs={
+            'resources:VCPU': '4', 'resources_gpu:VGPU': '1',
+            'trait_gpu:CUSTOM_FAST': 'required',
+            'resources_net:CUSTOM_NIC': '2', 'group_policy': 'none',
+            'hw:mem_page_size': 'large', 'quota:disk_read_iops_sec': '9'})
+        self.assertEqual(
+            {**ZEROS, 'trait:CUSTOM_FAST': 'required',
+             'hw:mem_page_size': 'large', 'quota:disk_read_iops_sec': '9'},
+            specs(instance_flavors.request(source), source))
+
+    def test_disks_besides_the_root_disk_are_those_of_the_flavor(self):
+        """Servers have them; what they need of the host is held already."""
+        source = flavors.Flavor(2, 512, 5, ephemeral_gb=7, swap_mb=100)
+        flavor = lease_instances.flavor_of(
+            instance_reservations.InstanceWish.of_flavor(
+                'f', source).reserved('id', 'reservation', 1))
+        self.assertEqual((2, 512, 5, 7, 100),
+                         reservation_providers.sizes_of(flavor))

@@ -15,7 +15,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 
 import testtools
 
@@ -50,6 +52,19 @@ class LoadedCommandsTest(testtools.TestCase):
         self.assertEqual(1, done.status)
         self.assertIn("host='127.0.0.1', port=1", done.output)
         self.assertNotIn('OS_ENDPOINT', os.environ)
+
+    def test_logging_of_this_process_is_not_theirs(self):
+        """Another test had switched all of it on."""
+        root = logging.getLogger()
+        self.addCleanup(root.setLevel, root.level)
+        root.setLevel(logging.DEBUG)
+        handler = logging.StreamHandler(sys.__stderr__)
+        root.addHandler(handler)
+        self.addCleanup(root.removeHandler, handler)
+        done = self.run_it('lease-list', OS_AUTH_TYPE='none',
+                           OS_ENDPOINT='http://127.0.0.1:1/v1')
+        self.assertNotIn('REQ: curl', done.output)
+        self.assertEqual(logging.DEBUG, root.level)
 
     def test_too_slow(self):
         """It is killed, and that is said."""

@@ -53,3 +53,13 @@ class CountTestCase(testtools.TestCase):
 
         self.assertEqual({'passed': 1, 'failed': 0, 'skipped': 0},
                          summary.count(stream))
+
+    def test_runs_are_added_up_and_one_that_broke_down_has_failed(
+            self) -> None:
+        """Where a run leaves no stream, the others do not hide it."""
+        streams = io.BytesIO(
+            _stream(('one', 'success'), ('two', 'skip')).read()
+            + _stream(('three', 'success'), ('four', 'fail')).read())
+
+        self.assertEqual({'passed': 2, 'failed': 2, 'skipped': 1},
+                         summary.count(streams, broken=1))
