@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Count the results in a subunit stream: ``N passed, N failed, N skipped``.
+"""Sum up subunit streams: what failed, and ``N passed, N failed, N skipped``.
 
 Reads the streams of ``stestr last --subunit`` from its standard input, one
 after the other; ends with 1 where a test failed, or none ran.  Its argument is
@@ -20,7 +20,9 @@ how many runs broke down, and left no stream: each counts as a failure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import sys
+from typing import Any
 from typing import BinaryIO
 
 import subunit
@@ -30,18 +32,27 @@ import testtools
 # ``inprogress``, is a test that never came to its end: its worker died.
 _COUNTS_AS = {'success': 'passed', 'xfail': 'passed', 'skip': 'skipped'}
 
+# Who looks at the end of a long log reads why it failed, not all of it.
+_LINES = 25
 
-def count(stream: BinaryIO, broken: int = 0) -> dict[str, int]:
-    """Count what became of each test.
+
+def count(stream: BinaryIO, broken: int = 0,
+          tell: Callable[[str], None] = print) -> dict[str, int]:
+    """Count what became of each test, and tell of those that failed.
 
     :param stream: subunit, version 2.
     :param broken: how many runs left nothing that could be counted.
+    :param tell: takes a text for each test that failed.
     """
     totals = {'passed': 0, 'failed': broken, 'skipped': 0}
 
-    def add(test: testtools.PlaceHolder | dict) -> None:
-        if test['status'] != 'exists':
-            totals[_COUNTS_AS.get(test['status'], 'failed')] += 1
+    def add(test: dict[str, Any]) -> None:
+        if test['status'] == 'exists':
+            return
+        became = _COUNTS_AS.get(test['status'], 'failed')
+        totals[became] += 1
+        if became == 'failed':
+            tell(_of_failure(test))
 
     results = testtools.StreamToDict(add)
     results.startTestRun()
@@ -50,6 +61,16 @@ def count(stream: BinaryIO, broken: int = 0) -> dict[str, int]:
             testtools.CopyStreamResult([_TestsOnly(results)]))
     results.stopTestRun()
     return totals
+
+
+def _of_failure(test: dict[str, Any]) -> str:
+    if test['status'] == 'inprogress':
+        return f'FAILED {test["id"]}\n    never came to its end'
+    # NOTE: several tracebacks are told apart by a number: traceback-1.
+    said = [line for name, content in sorted(test['details'].items())
+            if name.startswith(('traceback', 'reason'))
+            for line in content.as_text().splitlines()]
+    return '\n    '.join((f'FAILED {test["id"]}', *said[-_LINES:]))
 
 
 class _TestsOnly(testtools.StreamResult):

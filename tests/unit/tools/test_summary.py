@@ -23,6 +23,10 @@ import testtools
 from tools import summary
 
 
+def _silent(text: str) -> None:
+    pass
+
+
 def _stream(*events: tuple[str, str]) -> io.BytesIO:
     written = io.BytesIO()
     result = subunit.StreamResultToBytes(written)
@@ -41,7 +45,7 @@ class CountTestCase(testtools.TestCase):
             ('bad', 'inprogress'), ('bad', 'fail'),
             ('known', 'xfail'), ('surprise', 'uxsuccess'),
             ('left out', 'skip'), ('listed', 'exists'),
-            ('killed', 'inprogress')))
+            ('killed', 'inprogress')), tell=_silent)
 
         self.assertEqual({'passed': 2, 'failed': 3, 'skipped': 1}, totals)
 
@@ -62,4 +66,29 @@ class CountTestCase(testtools.TestCase):
             + _stream(('three', 'success'), ('four', 'fail')).read())
 
         self.assertEqual({'passed': 2, 'failed': 2, 'skipped': 1},
-                         summary.count(streams, broken=1))
+                         summary.count(streams, broken=1, tell=_silent))
+
+    def test_what_failed_is_told_with_the_end_of_its_traceback(self) -> None:
+        """So that the end of a log is enough to see why."""
+        written = io.BytesIO()
+        result = subunit.StreamResultToBytes(written)
+        for number in range(30):
+            result.status(test_id='bad', file_name='traceback',
+                          file_bytes=f'line {number}\n'.encode(),
+                          mime_type='text/plain; charset=utf8')
+        result.status(test_id='bad', file_name='pythonlogging',
+                      file_bytes=b'much', mime_type='text/plain')
+        result.status(test_id='bad', test_status='fail')
+        result.status(test_id='killed', test_status='inprogress')
+        result.status(test_id='good', test_status='success')
+        written.seek(0)
+        told: list[str] = []
+
+        summary.count(written, tell=told.append)
+
+        bad, killed = told
+        self.assertEqual('FAILED bad', bad.splitlines()[0])
+        self.assertEqual(['    line 28', '    line 29'],
+                         bad.splitlines()[-2:])
+        self.assertNotIn('line 4\n', bad)
+        self.assertEqual('FAILED killed\n    never came to its end', killed)
