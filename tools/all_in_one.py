@@ -227,7 +227,10 @@ class AllInOne:
             },
             'database': {'connection': self.database},
             'api': {'host_ip': '127.0.0.1', 'port': self.port},
-            'conductor': {'automated_clean': False},
+            # NOTE: a conductor that starts fails what it deployed when it
+            # died, up to 8 nodes; the others stay deploying for good.
+            'conductor': {'automated_clean': False,
+                          'periodic_max_workers': 100},
             'oslo_concurrency': {'lock_path': self.folder},
         }
         for kind, implementation in _INTERFACES.items():

@@ -110,6 +110,7 @@ class DeathsTestCase(ground.GroundTestCase):
 
     def _settled_state(self, node: str) -> str | None:
         found = self.node(node)
+        self.addDetail('node', content.text_content(json.dumps(found)))
         if found['reservation'] or found['target_provision_state'] not in (
                 None, 'active') or found['provision_state'] == 'deploying':
             return None
