@@ -20,10 +20,12 @@ the late call does not name, so that Placement refuses it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import datetime
 import random
 import time
+from typing import TypeVar
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
@@ -31,9 +33,15 @@ from ironic_reservations.engine import consumers
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import holds
 
+_T = TypeVar('_T')
+
+#: How many consumers one write changes; it takes Placement a second or so.
+_IN_ONE_WRITE = 50
 #: How often a write is sent that others keep getting in front of.
 _TIMES = 6
 _PAUSES = (0.005, 0.05)
+#: The generation of a consumer that was written for the first time.
+_WRITTEN_ONCE = 1
 #: What a call may take where no time-out is configured.
 _NO_TIMEOUT = 60
 
@@ -72,6 +80,12 @@ def patiently(engine: Engine, hold: holds.Hold,
             break
         time.sleep(random.uniform(*_PAUSES))
     return answer
+
+
+def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """Cut what is to be written into what one write may take."""
+    for start in range(0, len(work), _IN_ONE_WRITE):
+        yield work[start:start + _IN_ONE_WRITE]
 
 
 def wanted(hold: holds.Hold, generation: int | None) -> placement.Wanted:
@@ -156,6 +170,19 @@ def remove(engine: Engine, hold: holds.Hold) -> bool:
     if answer.outcome in (placement.Outcome.DONE, placement.Outcome.GONE):
         return True
     raise errors.PlacementUnavailable(answer.said)
+
+
+def remove_all(engine: Engine,
+               written: Sequence[holds.Hold]) -> placement.Answer:
+    """Take several holds away, all of them or none.
+
+    NOTE: for such as nobody has touched since they were written; Placement
+    refuses where somebody has, or where one is gone.
+    """
+    return patiently(engine, written[0], lambda: client(
+        engine).post_allocations({
+            hold.consumer_uuid: nothing(hold, _WRITTEN_ONCE)
+            for hold in written}))
 
 
 def _take_from_instance(engine: Engine, hold: holds.Hold) -> bool:

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import enum
 
@@ -251,9 +252,12 @@ def take_back(engine: Engine, owners: Collection[str]) -> bool:
         return True
     with engine.database.read() as connection:
         left = db_holds.read_of_owners(connection, owners)
-    gone = [one for one in left if _remove(engine, one)]
-    hold_settle.forget_all(engine, gone)
-    return len(gone) == len(left)
+    gone = 0
+    for some in hold_calls.in_parts(left):
+        removed = _remove_all(engine, some)
+        hold_settle.forget_all(engine, removed)
+        gone += len(removed)
+    return gone == len(left)
 
 
 def move(engine: Engine, owner: str, instance_uuid: str,
@@ -400,11 +404,33 @@ def _take_back(engine: Engine, one: holds.Hold) -> bool:
     return gone
 
 
-def _remove(engine: Engine, one: holds.Hold) -> bool:
-    """Take away what is marked so; tells whether it is gone."""
+def _remove_all(engine: Engine,
+                some: Sequence[holds.Hold]) -> list[holds.Hold]:
+    """Take away what is marked so, and give what is gone."""
+    together = [one for one in some
+                if _may_be_removed(one) and not one.handed]
+    if len(together) > 1:
+        answer = hold_calls.remove_all(engine, together)
+        if answer.outcome is placement.Outcome.UNCERTAIN:
+            # NOTE: a Placement that does not answer is not asked fifty times.
+            LOG.warning('%(count)s holds are taken back later: %(why)s',
+                        {'count': len(some), 'why': answer.said})
+            return []
+        if answer.done:
+            some = [one for one in some if one not in together]
+            return [*together, *(one for one in some if _remove(engine, one))]
+    return [one for one in some if _remove(engine, one)]
+
+
+def _may_be_removed(one: holds.Hold) -> bool:
     # NOTE: what is not known to have been written may be in the middle of
     # it; that one waits for its deadline.
-    if one.state is not holds.HoldState.RELEASING or not one.landed:
+    return one.state is holds.HoldState.RELEASING and one.landed
+
+
+def _remove(engine: Engine, one: holds.Hold) -> bool:
+    """Take away what is marked so; tells whether it is gone."""
+    if not _may_be_removed(one):
         return False
     try:
         hold_calls.remove(engine, one)

@@ -39,8 +39,6 @@ from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_turn
 
 _Verdict = hold_cases.Verdict
-#: So many shares are held with one write.
-_IN_ONE_WRITE = 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +82,7 @@ def take(turn: lease_turn.Turn, bookings: Sequence[leases.NodeBooking],
         elif node is not None:
             acts.append(([booking], functools.partial(
                 _hold, engine, promise, booking, node)))
-    for start in range(0, len(shares), _IN_ONE_WRITE):
-        some = shares[start:start + _IN_ONE_WRITE]
+    for some in hold_calls.in_parts(shares):
         acts.append(([booking for booking, _ in some], functools.partial(
             _hold_shares, engine, some)))
     for number, (_, act) in enumerate(acts):

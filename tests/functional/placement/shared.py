@@ -19,9 +19,11 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import hosts
+from ironic_reservations.planner import holds
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
@@ -87,6 +89,13 @@ class TestCase(test_instance_leases.TestCase):
         """Give a lease of instances on these hosts."""
         lease = write_lease(self.engine, counts, start, end, sizes)
         return self.leasing.reload(lease)
+
+    def promised(self, counts: Mapping[str, int]) -> list[holds.Promise]:
+        """Give what a lease is to have held that starts now."""
+        lease = self.lease(counts, 0)
+        with self.engine.database.read() as opened:
+            return [*db_holds.read_promises_of(opened, [
+                booking.id for booking in lease.bookings]).values()]
 
     def given(self, counts: Mapping[str, int], **more: Any) -> leases.Lease:
         """Give a lease that has started, on these hosts."""

@@ -18,13 +18,13 @@ import collections
 import dataclasses
 from typing import Any
 
+from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import consumers
 from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import placement_keep
 from ironic_reservations.engine import share_holds
-from ironic_reservations.planner import holds
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import compute_mirror
 from ironic_reservations.reconciler import hold_keeper
@@ -266,13 +266,6 @@ class TestStart(shared.TestCase):
 class TestTogether(shared.TestCase):
     """Shares are held with one write, and one by one where that fails."""
 
-    def promised(self, counts: dict[str, int]) -> list[holds.Promise]:
-        """Give what a lease is to have held that starts now."""
-        lease = self.lease(counts, 0)
-        with self.engine.database.read() as opened:
-            return [*db_holds.read_promises_of(opened, [
-                booking.id for booking in lease.bookings]).values()]
-
     def test_one_write_is_enough(self) -> None:
         host, other = self.host(), self.host()
         promises = self.promised({host: 3, other: 2})
@@ -332,6 +325,78 @@ class TestTogether(shared.TestCase):
         self.engine.placement._headers['X-Auth-Token'] = 'nobody'
         self.assertRaises(hold_cases.errors.PlacementUnavailable,
                           share_holds.hold_all, self.engine, promises)
+        self.assertEqual([], self.rows())
+
+
+class TestReleasedTogether(shared.TestCase):
+    """Shares are let go with one write, and one by one where that fails."""
+
+    def held(self, counts: dict[str, int]) -> list[str]:
+        """Hold what a lease needs, and give the owners."""
+        promises = self.promised(counts)
+        share_holds.hold_all(self.engine, promises)
+        self.network.calls.clear()
+        return [promise.owner for promise in promises]
+
+    def test_one_write_is_enough(self) -> None:
+        host, other = self.host(), self.host()
+        owners = self.held({host: 3, other: 2})
+        self.assertTrue(hold_cases.release(self.engine, owners))
+        self.assertEqual(['POST /allocations'], self.network.calls)
+        self.assertEqual(({}, {}), (self.usage(host), self.usage(other)))
+        self.assertEqual([], self.rows())
+
+    def test_one_write_does_not_take_more_than_it_can(self) -> None:
+        host = self.host(vcpus=512, memory_mb=65536, disk_gb=1000)
+        owners = self.held({host: 51})
+        self.assertTrue(hold_cases.release(self.engine, owners))
+        self.assertEqual(['POST', 'DELETE'], [
+            call.partition(' ')[0] for call in self.network.calls])
+        self.assertEqual({}, self.usage(host))
+
+    def test_one_that_is_gone_or_has_changed_keeps_none_of_the_others(
+            self) -> None:
+        host = self.host()
+        for change in (self.client.delete_allocations, self._write_again):
+            owners = self.held({host: 3})
+            change(self.rows()[1].consumer_uuid)
+            self.assertTrue(hold_cases.release(self.engine, owners))
+            self.assertEqual({}, self.usage(host))
+            self.assertEqual([], self.rows())
+
+    def _write_again(self, consumer: str) -> None:
+        there = self.client.consumer(consumer)
+        self.assertTrue(self.client.put_allocations(
+            consumer, placement.Wanted(
+                there.allocations, there.project_id, there.user_id,
+                there.generation, there.consumer_type)).done)
+
+    def test_whatever_fails_comes_right(self) -> None:
+        host = self.host()
+        for fault in faults.Fault:
+            owners = self.held({host: 3})
+            self.network.faults = [fault]
+            hold_cases.release(self.engine, owners)
+            self.assertLessEqual(len(self.network.calls), 2 * len(owners),
+                                 fault)
+            self.network.deliver()
+            for _ in range(2):
+                self.wait()
+                placement_keep.settle(self.engine)
+            self.assertEqual({}, self.usage(host), fault)
+            self.assertEqual([], self.rows(), fault)
+        self.assertEqual(len(faults.Fault), self.network.suffered)
+
+    def test_placement_that_does_not_answer_is_asked_once(self) -> None:
+        host = self.host()
+        owners = self.held({host: 3})
+        self.network.down = True
+        self.assertFalse(hold_cases.release(self.engine, owners))
+        self.assertEqual(1, len(self.network.calls))
+        self.network.down = False
+        self.wait()
+        placement_keep.settle(self.engine)
+        self.assertEqual({}, self.usage(host))
         self.assertEqual([], self.rows())
 
 
