@@ -35,13 +35,19 @@ last_run() { cat .stestr/next-stream 2>/dev/null || echo 0; }
 
 streams=$(mktemp -d)
 trap 'rm -rf "$streams"' EXIT
+# Much of what the tests do is to wait, for processes that start and end; but
+# each worker has connections to the databases, which have a limit. Another
+# "--concurrency" among the arguments comes later, and counts.
+workers=$(.tox/py3/bin/python -c \
+    'import os; print(min(2 * (os.cpu_count() or 1), 8))')
+
 status=0
 broken=0
 for environment in "${environments[@]}"; do
     before=$(last_run)
     ended=0
-    .venv/bin/tox run -q -e "$environment" --skip-pkg-install -- "$@" \
-        || ended=$?
+    .venv/bin/tox run -q -e "$environment" --skip-pkg-install -- \
+        --concurrency "$workers" "$@" || ended=$?
     if [ "$(last_run)" = "$before" ]; then
         echo "No results: no test matches, or one cannot be imported" \
             "(tox -e $environment ended with $ended)." >&2
