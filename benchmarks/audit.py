@@ -29,8 +29,8 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import migrate
-from ironic_reservations.engine import placement_audit
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
 

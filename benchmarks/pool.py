@@ -28,14 +28,14 @@ from typing import Any
 from benchmarks import table
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instances
 from ironic_reservations.planner import instants
-from ironic_reservations.planner import inventories
-from ironic_reservations.planner import pool
-from ironic_reservations.planner import pool_offers
-from ironic_reservations.planner import pool_planning
-from ironic_reservations.planner import pool_plans
-from ironic_reservations.planner import shares
+from ironic_reservations.planner.placement import inventories
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import offers as pool_offers
+from ironic_reservations.planner.pool import planning as pool_planning
+from ironic_reservations.planner.pool import plans as pool_plans
+from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner.pool import shares
 
 _DAY = 24 * 3600 * instants.SECOND
 _HOSTS = 200

@@ -50,9 +50,9 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
-from ironic_reservations.engine import lease_change
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_find
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
 
 _AHEAD = 7 * 24 * 3600

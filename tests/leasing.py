@@ -33,17 +33,17 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import lease_change
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_end
-from ironic_reservations.engine import lease_find
 from ironic_reservations.engine import timelines
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import flavors
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instants
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import inventories
 from ironic_reservations.reconciler import mirror
 from tests import world
 

@@ -18,10 +18,10 @@ import json
 from typing import Any
 
 from ironic_reservations.api import dates
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import host_inventories
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import host_inventories
+from ironic_reservations.planner.placement import inventories
 
 _MOST = 10 ** 15 - 1
 

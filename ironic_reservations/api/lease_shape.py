@@ -22,7 +22,7 @@ from typing import Any
 from ironic_reservations.api import dates
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import node_flavors
+from ironic_reservations.planner.placement import node_flavors
 
 
 def shape(lease: leases.Lease) -> dict[str, Any]:

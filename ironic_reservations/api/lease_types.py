@@ -24,9 +24,9 @@ from wsme import types as wtypes
 
 from ironic_reservations.api import dates
 from ironic_reservations.api import types
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import instance_flavors
-from ironic_reservations.planner import node_flavors
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import instance_flavors
+from ironic_reservations.planner.placement import node_flavors
 
 _MAX_NAME = 80
 _MAX_FLAVOR = 255

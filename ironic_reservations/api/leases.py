@@ -32,10 +32,10 @@ from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import lease_change
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_end
-from ironic_reservations.engine import lease_find
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
 
 _POLICY = 'reservation:lease:'

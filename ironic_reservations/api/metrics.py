@@ -31,8 +31,8 @@ from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import holds
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import holds
 
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))

@@ -26,7 +26,7 @@ import rich.progress
 import rich.table
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.engine import class_heal
+from ironic_reservations.engine.placement import class_heal
 
 #: The exit status where something is to be done, or was left.
 LEFT = 1

@@ -28,7 +28,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
 from ironic_reservations.cmd import provider_config
-from ironic_reservations.engine import placement_keep
+from ironic_reservations.engine.placement import keep as placement_keep
 
 _NAME = 'ironic-reservations-manage'
 #: The exit status where something differs, and where nobody knows.

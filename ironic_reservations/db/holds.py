@@ -32,7 +32,7 @@ from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import holds
+from ironic_reservations.planner.placement import holds
 
 _h = tables.holds.c
 _r = tables.reservations.c

@@ -26,8 +26,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import inventories
 
 _n = tables.nodes.c
 _FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',

@@ -30,14 +30,14 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import carry_out
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import lease_demands
 from ironic_reservations.engine import timelines
+from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import pool
-from ironic_reservations.planner import room
 from ironic_reservations.planner import standing
+from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner.pool import room
 
 #: Hosts that can serve no lease are tried one by one, up to so many.
 _ODD = 8

@@ -25,8 +25,8 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import pool
 from ironic_reservations.planner import standing
+from ironic_reservations.planner.pool import pool
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,9 +25,9 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import compute_hosts
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements

@@ -40,12 +40,12 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import aside
 from ironic_reservations.engine import choose
-from ironic_reservations.engine import deployed_holds
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import placement_proof
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import refused_passage
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import deployed_holds
+from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.planner import admit as planner_admit
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases

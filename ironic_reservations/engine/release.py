@@ -23,9 +23,9 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
-from ironic_reservations.engine import hold_calls
-from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner import facts
 
 LOG = log.getLogger(__name__)

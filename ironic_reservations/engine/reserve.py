@@ -28,15 +28,15 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import choose
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import hold_calls
 from ironic_reservations.engine import plan
-from ironic_reservations.engine import reservation_holds
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import terms
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import reservation_holds
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import holds
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
+from ironic_reservations.planner.placement import holds
 
 #: How many nodes that cannot be held in Placement are found out one by one.
 _TRIES = 3

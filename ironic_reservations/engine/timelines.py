@@ -43,13 +43,13 @@ from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import instants
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import pool
 from ironic_reservations.planner import requirements
-from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner.placement import inventories
+from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner.pool import shares
 
 #: More nodes than this are read by reading all of them.
 _FEW = 500

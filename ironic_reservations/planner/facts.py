@@ -21,8 +21,8 @@ import dataclasses
 import datetime
 import enum
 
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import reasons
+from ironic_reservations.planner.placement import inventories
 
 AVAILABLE = 'available'
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import instance_flavors
-from ironic_reservations.planner import inventories
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import instance_flavors
+from ironic_reservations.planner.placement import inventories
 
 VIRTUAL_INSTANCE = 'virtual:instance'
 FLAVOR_INSTANCE = 'flavor:instance'

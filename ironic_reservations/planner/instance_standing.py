@@ -24,14 +24,14 @@ import dataclasses
 import datetime
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_inventories
 from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import instances
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
-from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
+from ironic_reservations.planner.placement import host_inventories
+from ironic_reservations.planner.placement import inventories
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import shares
 
 
 def draw(here: standing.Standing, number: int, now: datetime.datetime,

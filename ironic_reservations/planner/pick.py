@@ -20,8 +20,8 @@ import dataclasses
 import datetime
 
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import flavors
 from ironic_reservations.planner import reasons
+from ironic_reservations.planner.placement import flavors
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,11 +32,11 @@ import re
 from typing import Any
 from typing import NoReturn
 
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import host_inventories
 from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import host_inventories
+from ironic_reservations.planner.placement import inventories
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 32

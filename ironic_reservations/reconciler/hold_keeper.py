@@ -31,7 +31,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import placement_keep
+from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.reconciler import compute_mirror
 
 LOG = log.getLogger(__name__)

@@ -27,7 +27,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import enforce
+from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases

@@ -30,12 +30,12 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import hold_calls
-from ironic_reservations.engine import holds as hold_cases
-from ironic_reservations.engine import share_holds
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.engine.placement import share_holds
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import holds
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import holds
 from ironic_reservations.reconciler import lease_turn
 
 _Verdict = hold_cases.Verdict

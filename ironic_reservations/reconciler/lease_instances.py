@@ -27,11 +27,13 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import reservation_providers
-from ironic_reservations.planner import instance_flavors
+from ironic_reservations.engine.placement import reservation_providers
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.planner.placement import instance_flavors
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from ironic_reservations.reconciler import lease_turn
 
 _ENDING = leases.BookingState.ENDING

@@ -38,7 +38,7 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import lease_heal
+from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases

@@ -30,7 +30,7 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import lease_heal
+from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases

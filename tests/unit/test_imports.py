@@ -85,10 +85,21 @@ class ImportsTest(testtools.TestCase):
                  if imported != room and imported not in ALLOWED[room]]
         self.assertEqual([], wrong)
 
+    def test_leases_and_placement_stand_beside_each_other(self):
+        """A timeline without mirrors is whole, and so is a mirror."""
+        sides = {'leases': 'placement', 'placement': 'leases'}
+        wrong = [f'{side}/{path.name}: {name}'
+                 for side, other in sides.items()
+                 for path in sorted((ROOT / 'engine' / side).glob('*.py'))
+                 for node in ast.walk(ast.parse(path.read_text()))
+                 for name in _imported(node)
+                 if name.startswith(f'{PROJECT}.engine.{other}')]
+        self.assertEqual([], wrong)
+
     def test_the_planner_knows_nobody(self):
         """It imports the standard library and itself: no I/O, no ORM."""
         wrong = []
-        for path in sorted((ROOT / 'planner').glob('*.py')):
+        for path in sorted((ROOT / 'planner').rglob('*.py')):
             for node in ast.walk(ast.parse(path.read_text())):
                 wrong += [f'{path.name}: {name}' for name in _imported(node)
                           if not name.startswith(f'{PROJECT}.planner.')

@@ -26,7 +26,7 @@ import fixtures
 import requests
 import testtools
 
-from ironic_reservations.engine import consumers
+from ironic_reservations.engine.placement import consumers
 from tests import world
 from tools import placement
 

@@ -30,11 +30,13 @@ import testtools
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine import reservation_look
-from ironic_reservations.engine import reservation_providers
+from ironic_reservations.engine.placement import reservation_look
+from ironic_reservations.engine.placement import reservation_providers
 from ironic_reservations.guard import middleware
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from tests.functional.guard import base
 from tests.functional.guard import with_keystone
 from tests.functional.placement import in_memory

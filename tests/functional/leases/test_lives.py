@@ -23,8 +23,8 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_find
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import loop
 from tests import world

@@ -24,9 +24,9 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.db import connection
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import migrate
-from ironic_reservations.engine import placement_audit
-from ironic_reservations.engine import placement_keep
-from ironic_reservations.planner import holds
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.planner.placement import holds
 from tests import world
 from tests.functional.placement import in_memory
 from tests.functional.placement import served

@@ -20,9 +20,11 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
-from ironic_reservations.engine import reservation_look
-from ironic_reservations.engine import reservation_providers
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.engine.placement import reservation_look
+from ironic_reservations.engine.placement import reservation_providers
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from tests import small_nova
 from tests import world
 from tests.functional.placement import faults

@@ -23,11 +23,13 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import hosts
-from ironic_reservations.planner import holds
 from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.planner.placement import holds
+from ironic_reservations.planner.placement import inventories
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from tests import leasing
 from tests import world
 from tests.functional.placement import test_instance_leases

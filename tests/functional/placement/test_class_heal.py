@@ -23,9 +23,9 @@ from typing import Any
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine import class_heal
-from ironic_reservations.engine import consumers
-from ironic_reservations.planner import class_heal as planner
+from ironic_reservations.engine.placement import class_heal
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.planner.placement import class_heal as planner
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground

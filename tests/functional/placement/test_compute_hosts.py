@@ -17,11 +17,11 @@ from __future__ import annotations
 import dataclasses
 
 from ironic_reservations import errors
-from ironic_reservations.engine import consumers
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import reservation_look
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import inventories
+from ironic_reservations.planner.placement import inventories
 from tests import leasing
 from tests import world
 from tests.functional.placement import ground

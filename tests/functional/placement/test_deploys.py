@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine import consumers
 from ironic_reservations.engine import passage
-from ironic_reservations.engine import placement_keep
 from ironic_reservations.engine import release
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import facts
 from ironic_reservations.reconciler import mirror
 from tests.functional.placement import faults

@@ -22,10 +22,10 @@ from testtools import content
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine import hold_calls
-from ironic_reservations.engine import hold_settle
-from ironic_reservations.engine import holds as hold_cases
-from ironic_reservations.planner import holds
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.planner.placement import holds
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground
@@ -92,7 +92,7 @@ class TestUncertainHold(ground.TestCase):
             self.network.deliver()
             return made
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.holds.intend', intend))
+            'ironic_reservations.engine.placement.holds.intend', intend))
         result = self.hold(node)
         self.assertIs(Verdict.TAKEN, result.verdict)
         self.settle()
@@ -141,7 +141,8 @@ class TestUncertainHold(ground.TestCase):
                     intended.consumer_uuid: in_memory.wanted({})})
             return put(engine, intended)
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.hold_calls.put', poisoned_put))
+            'ironic_reservations.engine.placement.hold_calls.put',
+            poisoned_put))
         held = self.held(node)
         self.assertNotEqual(poisoned, [held.consumer_uuid])
         self.settle()

@@ -23,11 +23,13 @@ from typing import Any
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import reservation_look
-from ironic_reservations.planner import flavors
+from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from ironic_reservations.reconciler import compute_mirror
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing

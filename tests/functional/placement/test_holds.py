@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
-from ironic_reservations.engine import consumers
-from ironic_reservations.engine import hold_settle
-from ironic_reservations.engine import holds as hold_cases
-from ironic_reservations.planner import holds
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.planner.placement import holds
 from tests import world
 from tests.functional.placement import ground
 from tests.functional.placement import in_memory

@@ -15,7 +15,9 @@
 from __future__ import annotations
 
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from ironic_reservations.reconciler import lease_instances
 from ironic_reservations.reconciler import lease_turn
 from tests import leasing

@@ -18,11 +18,11 @@ from collections.abc import Callable
 import dataclasses
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.engine import consumers
-from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import passage
-from ironic_reservations.engine import placement_keep
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing

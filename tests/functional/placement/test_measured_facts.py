@@ -32,12 +32,12 @@ from testtools import content
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine import consumers
-from ironic_reservations.engine import hold_settle
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
-from ironic_reservations.planner import hold_audit
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import hold_settle
 from ironic_reservations.planner import pick
+from ironic_reservations.planner.placement import hold_audit
 from tests import world
 from tests.functional.placement import beside
 from tests.functional.placement import in_memory
@@ -240,7 +240,7 @@ class _Consumers(_TestCase):
             self.client.delete_allocations(consumer)
         fresh = consumers.fresh
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.consumers.fresh',
+            'ironic_reservations.engine.placement.consumers.fresh',
             lambda: stuck.pop() if len(stuck) > left else fresh()))
         while stuck:
             left = len(stuck) - 1

@@ -30,9 +30,9 @@ from testtools import content
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.engine import placement_keep
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import pick
 from tests import world
 from tests.functional.placement import beside

@@ -27,9 +27,9 @@ import time
 import fixtures
 from testtools import content
 
-from ironic_reservations.engine import consumers
-from ironic_reservations.engine import placement_keep
-from ironic_reservations.planner import hold_audit
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.planner.placement import hold_audit
 from tests import world
 from tests.functional.placement import beside
 from tests.functional.placement import in_memory

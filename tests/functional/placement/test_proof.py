@@ -23,7 +23,9 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import passage
 from ironic_reservations.planner import admit
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing
 from tests import world

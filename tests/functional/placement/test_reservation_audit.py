@@ -20,12 +20,14 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import placement_audit
-from ironic_reservations.engine import placement_keep
-from ironic_reservations.engine import placement_repair
-from ironic_reservations.engine import reservation_look
-from ironic_reservations.planner import hold_audit
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import repair as placement_repair
+from ironic_reservations.engine.placement import reservation_look
+from ironic_reservations.planner.placement import hold_audit
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing
 from tests import world

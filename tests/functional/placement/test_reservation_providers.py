@@ -18,8 +18,10 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine import reservation_look
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.engine.placement import reservation_look
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import in_memory

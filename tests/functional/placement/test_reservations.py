@@ -23,15 +23,15 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import tables
-from ironic_reservations.engine import consumers
-from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import holds
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
+from ironic_reservations.planner.placement import holds
 from ironic_reservations.reconciler import sweep
 from tests import world
 from tests.functional.placement import faults
@@ -335,7 +335,8 @@ class TestUnansweredWrites(TestCase):
 
     def patch_pause(self) -> None:
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.reservation_holds._PAUSE', 0.001))
+            'ironic_reservations.engine.placement.reservation_holds._PAUSE',
+            0.001))
 
     def test_request_again_holds_what_has_lost_its_hold(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
@@ -458,7 +459,7 @@ class TestDatabaseThatFailsLate(TestCase):
         def fails(*_: object) -> bool:
             raise errors.DatabaseUnavailable('It has just gone away.')
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.holds.take_back', fails))
+            'ironic_reservations.engine.placement.holds.take_back', fails))
         release.release(self.engine, made.uuid)
         self.assert_nothing_left()
         self.settle()

@@ -19,14 +19,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.engine import consumers
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import placement_audit
-from ironic_reservations.engine import placement_keep
-from ironic_reservations.engine import reservation_look
-from ironic_reservations.engine import share_audit
-from ironic_reservations.planner import hold_audit
-from ironic_reservations.planner import holds
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import reservation_look
+from ironic_reservations.engine.placement import share_audit
+from ironic_reservations.planner.placement import hold_audit
+from ironic_reservations.planner.placement import holds
 from tests import leasing
 from tests.functional.placement import in_memory
 from tests.functional.placement import shared

@@ -20,11 +20,11 @@ from typing import Any
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
-from ironic_reservations.engine import consumers
-from ironic_reservations.engine import holds as hold_cases
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import placement_keep
-from ironic_reservations.engine import share_holds
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import share_holds
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import compute_mirror
 from ironic_reservations.reconciler import hold_keeper

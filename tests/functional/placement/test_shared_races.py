@@ -27,10 +27,10 @@ import time
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import placement_audit
-from ironic_reservations.engine import placement_keep
-from ironic_reservations.planner import hold_audit
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import hold_audit
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing
 from tests import world

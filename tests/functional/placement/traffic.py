@@ -23,9 +23,9 @@ from oslo_config import cfg
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine import placement_keep
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import pick
 from tests import world
 from tests.functional.placement import in_memory

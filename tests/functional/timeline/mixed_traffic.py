@@ -26,13 +26,13 @@ from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.engine import lease_change
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_end
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import pick

@@ -18,7 +18,7 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
-from ironic_reservations.engine import lease_create
+from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import checker
 from ironic_reservations.planner import fleet

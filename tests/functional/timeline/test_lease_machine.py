@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import lease_change
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_end
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_crew
 from ironic_reservations.reconciler import lease_watch

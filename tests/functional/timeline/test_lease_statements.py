@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from benchmarks import booked
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
-from ironic_reservations.engine import lease_find
+from ironic_reservations.engine.leases import find as lease_find
 from tests import leasing
 from tests import world
 

@@ -25,7 +25,7 @@ from testtools import content
 from ironic_reservations import clock
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
-from ironic_reservations.engine import lease_find
+from ironic_reservations.engine.leases import find as lease_find
 from tests import leasing
 from tests import world
 from tests.functional.timeline import mixed_traffic

@@ -17,10 +17,10 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_heal
-from ironic_reservations.planner import inventories
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import inventories
 from tests import leasing
 from tests import world
 

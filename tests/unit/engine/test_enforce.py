@@ -18,8 +18,8 @@ import json
 import threading
 
 from ironic_reservations import errors
-from ironic_reservations.engine import lease_change
-from ironic_reservations.engine import lease_create
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing

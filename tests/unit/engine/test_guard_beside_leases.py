@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import find
-from ironic_reservations.engine import lease_end
 from ironic_reservations.engine import passage
+from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import admit
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import pick

@@ -20,8 +20,8 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_find
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
 from tests import leasing
 from tests import world

@@ -13,7 +13,7 @@
 """The end of leases, as far as requests bring it about."""
 
 from ironic_reservations import errors
-from ironic_reservations.engine import lease_end
+from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import leases
 from tests import leasing
 from tests import world

@@ -15,7 +15,7 @@
 from ironic_reservations import errors
 from ironic_reservations.db import bindings as db_bindings
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import lease_heal
+from ironic_reservations.engine.leases import heal as lease_heal
 from tests import leasing
 from tests import world
 

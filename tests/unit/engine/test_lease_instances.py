@@ -17,8 +17,8 @@ import threading
 
 from ironic_reservations import errors
 from ironic_reservations.db import instance_reservations as db_instances
-from ironic_reservations.engine import lease_create
-from ironic_reservations.engine import lease_heal
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from tests import leasing

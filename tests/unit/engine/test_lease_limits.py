@@ -13,7 +13,7 @@
 """What the operator allows: how long, how far ahead, how many."""
 
 from ironic_reservations import errors
-from ironic_reservations.engine import lease_create
+from ironic_reservations.engine.leases import create as lease_create
 from tests import leasing
 from tests import world
 

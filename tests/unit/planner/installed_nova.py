@@ -26,7 +26,7 @@ from typing import Any
 
 import fixtures
 
-from ironic_reservations.planner import flavors
+from ironic_reservations.planner.placement import flavors
 from tests.unit.planner import nova_flavors
 
 

@@ -24,7 +24,7 @@ import re
 
 import os_resource_classes
 
-from ironic_reservations.planner import flavors
+from ironic_reservations.planner.placement import flavors
 
 _KEY = re.compile(r'^(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)$')
 _NAME = re.compile('[A-Z0-9_]+')

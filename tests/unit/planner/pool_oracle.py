@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instances
-from ironic_reservations.planner import pool
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import pool
 
 CLASSES = ('DISK_GB', 'MEMORY_MB', 'VCPU')
 

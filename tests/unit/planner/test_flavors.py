@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import os_resource_classes
 import testtools
 
-from ironic_reservations.planner import flavors
+from ironic_reservations.planner.placement import flavors
 from tests.unit.planner import installed_nova
 from tests.unit.planner import nova_flavors
 

@@ -20,10 +20,10 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import instance_flavors
 from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import reservation_providers
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import instance_flavors
+from ironic_reservations.planner.placement import reservation_providers
 from ironic_reservations.reconciler import lease_instances
 from tests.unit.planner import installed_nova
 from tests.unit.planner import test_flavors

@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import flavors
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instance_standing
-from ironic_reservations.planner import instances
 from ironic_reservations.planner import instants
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import pool
 from ironic_reservations.planner import standing
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import inventories
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import pool
 
 NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import host_inventories
-from ironic_reservations.planner import inventories
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import host_inventories
+from ironic_reservations.planner.placement import inventories
 
 HOST = {'VCPU': inventories.Inventory(8, 2, 2.0, 1, 4),
         'MEMORY_MB': inventories.Inventory(4096, 0, 1.5, 512, 4096, 512),

@@ -16,8 +16,8 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import node_flavors
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import node_flavors
 
 NO_SIZES = {'resources:VCPU': '0', 'resources:MEMORY_MB': '0',
             'resources:DISK_GB': '0'}

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import instances
-from ironic_reservations.planner import pool
-from ironic_reservations.planner import shares
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner.pool import shares
 
 CAPACITIES = ({'VCPU': 4}, None)
 WINDOWS = st.tuples(st.integers(0, 9), st.integers(1, 5),

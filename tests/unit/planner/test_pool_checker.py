@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import instances
-from ironic_reservations.planner import pool_checker
-from ironic_reservations.planner import pool_planning
-from ironic_reservations.planner import pool_plans
+from ironic_reservations.planner.pool import checker as pool_checker
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import planning as pool_planning
+from ironic_reservations.planner.pool import plans as pool_plans
 from tests.unit.planner import pool_oracle
 
 TWO = (('VCPU', 2),)

@@ -20,11 +20,11 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instances
-from ironic_reservations.planner import pool
-from ironic_reservations.planner import pool_checker
-from ironic_reservations.planner import pool_planning
-from ironic_reservations.planner import pool_plans
+from ironic_reservations.planner.pool import checker as pool_checker
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import planning as pool_planning
+from ironic_reservations.planner.pool import plans as pool_plans
+from ironic_reservations.planner.pool import pool
 from tests.unit.planner import pool_oracle
 
 HOSTS = st.lists(st.none() | st.fixed_dictionaries({

@@ -18,10 +18,10 @@ import hypothesis
 import testtools
 
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import instances
-from ironic_reservations.planner import pool_offers
-from ironic_reservations.planner import pool_planning
-from ironic_reservations.planner import pool_plans
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import offers as pool_offers
+from ironic_reservations.planner.pool import planning as pool_planning
+from ironic_reservations.planner.pool import plans as pool_plans
 from tests.unit.planner import pool_oracle
 
 LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000)

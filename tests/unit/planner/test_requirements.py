@@ -26,9 +26,9 @@ import testtools
 
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import inventories
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
+from ironic_reservations.planner.placement import inventories
 from tests import strategies
 
 PAGE = (pathlib.Path(__file__).parents[3]

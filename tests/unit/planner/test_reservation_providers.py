@@ -20,8 +20,10 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import reservation_providers as planner
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import (
+    reservation_providers as planner,
+)
 
 SLOT = 'CUSTOM_IRONIC_SLOT'
 IDENT = '4d17d41a-830d-47b2-91c7-4f9fc0ae611e'

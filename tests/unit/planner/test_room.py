@@ -19,9 +19,9 @@ import testtools
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import checker
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import pool
-from ironic_reservations.planner import room
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner.pool import room
 from tests.unit.planner import oracle
 
 #: The windows that are asked for begin here.

@@ -15,7 +15,7 @@
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.engine import enforce
+from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import leases as values
 from tests import leasing
 from tests import world

@@ -14,10 +14,10 @@
 
 import testtools
 
-from ironic_reservations.planner import flavors
-from ironic_reservations.planner import instance_flavors
 from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import reservation_providers
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import instance_flavors
+from ironic_reservations.planner.placement import reservation_providers
 from ironic_reservations.reconciler import lease_instances
 
 

@@ -1,0 +1,274 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Change a lease (``PUT /v1/leases/{id}``): planned anew, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.leases import enforce
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.planner import instance_reservations
+from ironic_reservations.planner import leases
+
+
+def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
+           project_id: str | None = None,
+           dry_run: bool = False) -> leases.Lease:
+    """Extend, shorten, move, grow, shrink, heal or rename a lease.
+
+    Nodes of a lease that has started stay; others make room for it.
+
+    :param project_id: whose it has to be; ``None``: anybody's.
+    :param dry_run: plan and answer, and change nothing.
+    :raises LeaseNotFound: there is none.
+    :raises LeaseFrozen: that cannot be changed any more.
+    :raises InvalidValue: the change makes no sense.
+    :raises LeaseLimit: the operator does not allow it.
+    :raises LeaseNotPermitted: the service that the operator asks does not.
+    :raises LeaseRefused: it could not be served; nothing has changed.
+    :raises Contention: others changed the hosts each time.
+    """
+    permitted: list[leases.Lease] = []
+
+    def attempt() -> leases.Lease:
+        now = engine.clock()
+        before = lease_find.get(engine, lease_id, project_id)
+        after = _terms(engine, before, changes, now)
+        if after is before:
+            return before
+        if _same_promise(before, after, changes):
+            replanned = None
+        else:
+            replanned = lease_replan.replan(engine, before, after, changes,
+                                            now)
+            after = replanned.lease
+        if not permitted:
+            enforce.check_update(engine.conf, before, after)
+            permitted.append(after)
+        if not dry_run:
+            _commit(engine, before, after, replanned, now)
+        return after
+    changed = retry.until_committed(attempt)
+    if not dry_run:
+        engine.announcer.tell_lease(announce.LEASE_UPDATE, changed)
+    return changed
+
+
+def _same_promise(before: leases.Lease, after: leases.Lease,
+                  changes: leases.LeaseChange) -> bool:
+    return not changes.heal and all(
+        (one.least, one.most, one.hypervisor_properties,
+         one.resource_properties, one.instances)
+        == (other.least, other.most, other.hypervisor_properties,
+            other.resource_properties, other.instances)
+        for one, other in zip(before.reservations, after.reservations,
+                              strict=True)) and (
+        (before.start, before.end) == (after.start, after.end)) and not any(
+            wish.give_back for wish in changes.wishes)
+
+
+def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
+           now: datetime.datetime) -> leases.Lease:
+    """Give the lease as it would be, without its bookings planned anew."""
+    begin = _start(lease, changes, now)
+    end = lease.end if changes.end is None else changes.end
+    if end != lease.end and lease_replan.started(lease, now) and (
+            now.replace(second=0, microsecond=0) <= end <= now):
+        # NOTE: a client that says "now" in whole minutes is late by itself.
+        end = now + datetime.timedelta(seconds=1)
+    moved = (begin, end) != (lease.start, lease.end)
+    over = lease.status.over or lease.end <= now
+    if over and (moved or changes.wishes or changes.heal
+                 or changes.before_end is not None):
+        raise errors.LeaseFrozen(
+            f'The lease {lease.id} is over; only its name can be changed.')
+    if moved:
+        lease_terms.check_window(engine.conf, begin, end, now)
+    told = changes.before_end
+    if told is None and lease.before_end is not None and moved:
+        told = max(begin, end - (lease.end - lease.before_end))
+    told = (lease.before_end if told is None
+            else lease_terms.before_end(engine.conf, begin, end, told))
+    after = dataclasses.replace(
+        lease, name=lease.name if changes.name is None else changes.name,
+        start=begin, end=end, before_end=told,
+        reservations=_wishes(lease, changes, now),
+        events=_events(lease, begin, told, end, now))
+    if after == lease and not changes.heal and not any(
+            wish.give_back for wish in changes.wishes):
+        return lease
+    return dataclasses.replace(after, updated_at=now)
+
+
+def _start(lease: leases.Lease, changes: leases.LeaseChange,
+           now: datetime.datetime) -> datetime.datetime:
+    if changes.start is None or changes.start == lease.start:
+        return lease.start
+    if lease_replan.started(lease, now):
+        raise errors.LeaseFrozen(
+            f'The lease {lease.id} has started at '
+            f'{lease.start.isoformat()}; its start cannot be moved any more.')
+    return lease_terms.start(changes.start, now)
+
+
+def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
+            now: datetime.datetime) -> tuple[leases.LeaseReservation, ...]:
+    asked = {wish.id: wish for wish in changes.wishes}
+    started = lease_replan.started(lease, now)
+    unknown = asked.keys() - {each.id for each in lease.reservations}
+    if unknown:
+        raise errors.InvalidValue(
+            f'The lease {lease.id} has no reservation '
+            f'{", ".join(sorted(unknown))}. Reservations can be changed, '
+            'not added.')
+    return tuple(each if each.id not in asked
+                 else _wish(each, _spoken(each, asked[each.id], started), now)
+                 for each in lease.reservations)
+
+
+def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
+            started: bool) -> leases.WishChange:
+    """Give a change in numbers of nodes; what it says has to make sense.
+
+    :raises InvalidValue: it is about hosts, and the reservation about
+        instances, or the other way round.
+    :raises LeaseFrozen: instances that are there stay what they are.
+    """
+    if each.instances is None:
+        if wish.amount is not None or wish.instances is not None:
+            raise errors.InvalidValue(
+                f'The reservation {each.id} is of hosts: change "min" and '
+                '"max". It has no instances, and so no amount, no sizes and '
+                'no affinity.')
+        return wish
+    if (wish.least, wish.most, wish.hypervisor_properties) != (None,) * 3:
+        raise errors.InvalidValue(
+            f'The reservation {each.id} is of instances: change "amount". '
+            'It has no "min", no "max" and no "hypervisor_properties".')
+    change = wish.instances or instance_reservations.InstanceChange()
+    after = each.instances.changed(change, each.most)
+    if started and after != each.instances:
+        raise errors.LeaseFrozen(
+            f'The reservation {each.id} has started: its amount can be '
+            'changed, but neither the sizes of its instances nor their '
+            'affinity. Make another lease for other instances.')
+    if (each.resource_type == instance_reservations.FLAVOR_INSTANCE
+            and after != each.instances):
+        raise errors.InvalidValue(
+            f'The reservation {each.id} is of a flavor, which says the '
+            'sizes, and its instances are wherever there is room. Make '
+            'another lease for other ones.')
+    return dataclasses.replace(wish, least=wish.amount, most=wish.amount,
+                               instances=change)
+
+
+def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
+          now: datetime.datetime) -> leases.LeaseReservation:
+    least, most = wish.least, wish.most
+    there = {booking.node_uuid for booking in each.bookings
+             if booking.state is not leases.BookingState.ENDING}
+    unknown = set(wish.give_back) - there
+    if unknown:
+        raise errors.InvalidValue(
+            f'The reservation {each.id} does not have the hosts '
+            f'{", ".join(sorted(unknown))}, so they cannot be given back.')
+    if wish.give_back and least is None and most is None:
+        # What is given back is not to be made good for.
+        left = len(there) - len(set(wish.give_back))
+        if not left:
+            raise errors.InvalidValue(
+                f'The reservation {each.id} would have no host left. Delete '
+                'the lease, or say with "min" how many others it needs.')
+        least, most = min(each.least, left), min(each.most, left)
+    changed = dataclasses.replace(
+        each, least=each.least if least is None else least,
+        most=each.most if most is None else most,
+        hypervisor_properties=(
+            each.hypervisor_properties if wish.hypervisor_properties is None
+            else wish.hypervisor_properties),
+        resource_properties=(
+            each.resource_properties if wish.resource_properties is None
+            else wish.resource_properties))
+    if each.instances is not None and wish.instances is not None:
+        changed = dataclasses.replace(changed, instances=(
+            each.instances.changed(wish.instances, changed.most)))
+    lease_terms.check_wish(changed.least, changed.most,
+                           changed.resource_type, changed.instances)
+    lease_terms.requirement(changed.hypervisor_properties,
+                            changed.resource_properties, changed.instances)
+    return (each if changed == each
+            else dataclasses.replace(changed, updated_at=now))
+
+
+def _events(lease: leases.Lease, begin: datetime.datetime,
+            told: datetime.datetime | None, end: datetime.datetime,
+            now: datetime.datetime) -> tuple[leases.Event, ...]:
+    times = {leases.EventType.START: begin, leases.EventType.END: end,
+             leases.EventType.BEFORE_END: told}
+    return tuple(_event(event, times[event.type], now)
+                 for event in lease.events)
+
+
+def _event(event: leases.Event, time: datetime.datetime | None,
+           now: datetime.datetime) -> leases.Event:
+    if time is None or time == event.time:
+        return event
+    # NOTE: the end is near once more after an extension, and is told again.
+    status = (leases.EventStatus.UNDONE
+              if event.type is leases.EventType.BEFORE_END and time > now
+              else event.status)
+    return dataclasses.replace(event, time=time, status=status,
+                               updated_at=now)
+
+
+def _commit(engine: Engine, before: leases.Lease, after: leases.Lease,
+            replanned: lease_replan.Replanned | None,
+            now: datetime.datetime) -> None:
+    with engine.database.write() as connection:
+        if replanned is not None:
+            carry_out.claim(connection, replanned.horizon,
+                            replanned.difference)
+            _write(connection, before, replanned, now)
+        if not db_leases.update(connection, before, after,
+                                lease_terms.due(after, now)):
+            raise db_connection.Conflict('the lease has changed meanwhile')
+
+
+def _write(connection: sa.Connection, before: leases.Lease,
+           replanned: lease_replan.Replanned,
+           now: datetime.datetime) -> None:
+    if not db_bookings.delete_planned(connection, replanned.dropped):
+        raise db_connection.Conflict('the lease has started meanwhile')
+    db_bookings.update_window(connection, _ids(replanned.kept), None,
+                              replanned.lease.end, now)
+    db_bookings.end(connection, _ids(replanned.ended), now)
+    db_bookings.insert_many(connection, replanned.added, before.user_id, now)
+
+
+def _ids(rows: Sequence[leases.NodeBooking]) -> list[int]:
+    return [row.id for row in rows]

@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What leases demand, in the words of the planner."""
+
+from __future__ import annotations
+
+from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+from ironic_reservations.planner import standing
+from ironic_reservations.planner.pool import instances
+
+
+def of(ident: str, start: int, end: int, least: int, most: int,
+       eligible: int, margin: int, preferred: int = 0,
+       wanted: lease_terms.Instances = None,
+       group: str | None = None) -> instances.Wish:
+    """Give a demand for hosts, or for instances.
+
+    :param wanted: what is asked of each instance, of which there are
+        ``most``; ``None``: whole hosts are asked for.
+    :param group: the lease reservation that the instances belong to;
+        ``None``: that is ``ident``.
+    """
+    if wanted is None:
+        return bookings.Demand(ident, start, end, least, most, eligible,
+                               margin, preferred)
+    return instances.InstanceDemand(
+        ident, start, end, most, eligible, wanted.need.amounts,
+        wanted.affinity, margin, preferred, group=group)
+
+
+def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
+            eligible: int, margin: int, here: standing.Standing
+            ) -> instances.Wish:
+    """Give a demand for what stands in some rows of one lease reservation.
+
+    :param here: the host that the first of them is on.
+    """
+    group = rows[0].reservation_id
+    return of(ident, start, end, len(rows), len(rows), eligible, margin,
+              wanted=here.instances.get(group), group=group)
+
+
+def wanted_of(here: standing.Standing, row: leases.NodeBooking
+              ) -> requirements.Requirement:
+    """Give what a row that stands on a host asks of any host."""
+    return next(wanted for other, wanted in here.promised
+                if other.id == row.id)

@@ -1,0 +1,80 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""End a lease (``DELETE /v1/leases/{id}``)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.leases import enforce
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.planner import leases
+
+
+def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
+    """Take a lease back.
+
+    One that has not started is gone at once; of one that has, the nodes, and
+    what its instances have in Placement and Nova, are taken back by the
+    reconciler, and then it is gone.
+
+    :param project_id: whose it has to be; ``None``: anybody's.
+    :raises LeaseNotFound: there is none.
+    :raises Contention: others changed it each time.
+    """
+    at_once = was_over = False
+
+    def attempt() -> leases.Lease:
+        nonlocal at_once, was_over
+        lease = lease_find.get(engine, lease_id, project_id)
+        was_over = lease.status is leases.LeaseStatus.TERMINATED
+        now = engine.clock()
+        at_once = not _offered(engine, lease) and not any(
+            booking.begun for booking in lease.bookings)
+        untouched = [booking for booking in lease.bookings
+                     if not booking.begun]
+        started = [booking for booking in lease.bookings if booking.begun]
+        deleting = dataclasses.replace(
+            lease, status=leases.LeaseStatus.DELETING, updated_at=now)
+        with engine.database.write() as connection:
+            db_nodes.bump_all(connection, [booking.node_uuid
+                                           for booking in lease.bookings])
+            if not db_bookings.delete_planned(connection, untouched):
+                raise db_connection.Conflict('the lease has started, or has '
+                                             'been moved')
+            db_bookings.end(connection, [booking.id for booking in started],
+                            now)
+            done = (db_leases.delete(connection, lease) if at_once
+                    else db_leases.update(connection, lease, deleting, now))
+            if not done:
+                raise db_connection.Conflict('the lease has changed')
+        return deleting
+    ended = retry.until_committed(attempt)
+    engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
+    if not was_over and at_once:
+        # NOTE: for all others the reconciler does it, when it has finished.
+        enforce.on_end(engine.conf, ended)
+
+
+def _offered(engine: Engine, lease: leases.Lease) -> bool:
+    """Tell whether instances may be offered that no booking tells of."""
+    return (engine.placement is not None and lease.start <= engine.clock()
+            and lease.status is not leases.LeaseStatus.TERMINATED
+            and any(each.instances for each in lease.reservations))

@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reading from Nova the flavors that leases of instances name."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import nova as nova_client
+from ironic_reservations.engine import Engine
+from ironic_reservations.planner import instance_reservations
+from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import instance_flavors
+
+
+def unread(ask: leases.LeaseAsk) -> bool:
+    """Tell whether Nova has to be asked what a request means."""
+    return any(map(_unread, ask.wishes))
+
+
+def read(engine: Engine, ask: leases.LeaseAsk) -> leases.LeaseAsk:
+    """Give a request that says what the flavors are that it names.
+
+    :raises InvalidValue: one of them is nothing that can be reserved for, or
+        there is no Nova to be asked.
+    :raises FlavorNotFound: Nova has none of that id or name for the project.
+    :raises NovaUnavailable: it cannot be known.
+    """
+    found: dict[str, flavors.Flavor] = {}
+    wishes = []
+    for place, wish in enumerate(ask.wishes):
+        if _unread(wish):
+            assert wish.flavor_id is not None
+            if wish.flavor_id not in found:
+                found[wish.flavor_id] = _read(engine, place, wish.flavor_id,
+                                              ask.project_id)
+            wish = dataclasses.replace(wish, instances=(
+                instance_reservations.InstanceWish.of_flavor(
+                    wish.flavor_id, found[wish.flavor_id])))
+        wishes.append(wish)
+    return dataclasses.replace(ask, wishes=tuple(wishes))
+
+
+def _unread(wish: leases.Wish) -> bool:
+    return wish.flavor_id is not None and wish.instances is None
+
+
+def _read(engine: Engine, place: int, ident: str,
+          project_id: str | None) -> flavors.Flavor:
+    where, shown = f'reservations[{place}]', ascii(ident)[:80]
+    if engine.nova is None:
+        raise errors.InvalidValue(
+            f'{where}: what the flavor {shown} asks for cannot be looked up: '
+            'this service is not connected to Nova. Send the flavor with it, '
+            'as Nova shows it, or vcpus, memory_mb, disk_gb, or ask for '
+            f'{instance_reservations.VIRTUAL_INSTANCE}.')
+    found = _find(engine.nova, ident)
+    if found is None or not _may_use(engine.nova, found, project_id):
+        # NOTE: the same for both, or anybody could find out what others have.
+        raise errors.FlavorNotFound(
+            f'{where}: Nova has no flavor of the id or name {shown} that '
+            f'the project {project_id} may use. "openstack flavor list" '
+            'shows those that there are; for a private one the project needs '
+            'access to it.')
+    flavor = flavors.Flavor(found.vcpus, found.ram_mb, found.disk_gb,
+                            found.ephemeral_gb, found.swap_mb,
+                            found.extra_specs)
+    try:
+        instance_flavors.request(flavor)
+    except flavors.FlavorRefused as exc:
+        raise errors.InvalidValue(
+            f'{where}: the flavor {shown} of Nova is nothing that can be '
+            f'reserved for. {exc}') from exc
+    return flavor
+
+
+def _find(nova: nova_client.Nova, ident: str) -> nova_client.Flavor | None:
+    found = nova.flavor(ident)
+    if found is None:
+        found = next((each for each in nova.flavors() if each.name == ident),
+                     None)
+    return found
+
+
+def _may_use(nova: nova_client.Nova, flavor: nova_client.Flavor,
+             project_id: str | None) -> bool:
+    return flavor.public or project_id in (nova.projects_of(flavor.id) or ())

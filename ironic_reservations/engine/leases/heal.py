@@ -1,0 +1,175 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Finding other nodes for what has been planned and cannot start there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+from collections.abc import Set
+
+from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import timelines
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import instants
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+from ironic_reservations.planner import standing
+from ironic_reservations.planner.pool import planning as pool_planning
+from ironic_reservations.planner.pool import plans as pool_plans
+from ironic_reservations.planner.pool import pool
+
+_Stranded = tuple[leases.NodeBooking, requirements.Requirement]
+
+
+def heal(engine: Engine) -> int:
+    """Plan anew what is planned on hosts that can serve nothing new.
+
+    A reservation for which no other host is found is flagged, stays where it
+    is, and is tried again at the next call.
+
+    :returns: how many bookings have found another host.
+    :raises Contention: others changed the hosts each time.
+    """
+    def attempt() -> int:
+        now = engine.clock()
+        horizon = engine.timelines.look(engine.database, now)
+        homeless = [each for here in horizon.standings if here is not None
+                    for each in instance_standing.stranded(here, now)]
+        if not homeless:
+            return 0
+        return _rehouse(engine, horizon, horizon.pool, homeless,
+                        horizon.usable, flag=True)
+    return retry.until_committed(attempt)
+
+
+def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
+            avoiding: Collection[str] = ()) -> int:
+    """Find hosts that are ready for bookings that are about to start.
+
+    :param booking_ids: of bookings that are planned on hosts which are not
+        ready.
+    :param avoiding: nodes that will not do, although they look ready.
+    :returns: how many have found another host.
+    :raises Contention: others changed the hosts each time.
+    """
+    def attempt() -> int:
+        now = engine.clock()
+        horizon = engine.timelines.look(engine.database, now)
+        with engine.database.read() as connection:
+            found = db_leases.read(connection, (lease_id,))
+        ids = {booking.id for lease in found
+               for each in lease.reservations
+               for booking in _leaving(each, booking_ids)}
+        moving = [each for here in horizon.standings if here is not None
+                  for each in here.promised if each[0].id in ids]
+        names = {standing.name(booking) for booking, _ in moving}
+        without = horizon.pool.without(
+            [each for number in fleet.members(horizon.fleet.mask(
+                booking.node_uuid for booking, _ in moving))
+             for each in horizon.pool.on(number) if each.id in names])
+        return _rehouse(engine, horizon, without, moving,
+                        horizon.ready & ~horizon.fleet.mask(avoiding),
+                        flag=False)
+    return retry.until_committed(attempt)
+
+
+def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
+             ) -> list[leases.NodeBooking]:
+    """Give which bookings of a reservation leave when some have to."""
+    leaving = [booking for booking in each.bookings
+               if booking.id in booking_ids and not booking.begun]
+    if leaving and each.instances is not None and each.instances.affinity:
+        # NOTE: what has to be together leaves together.
+        return [booking for booking in each.bookings if not booking.begun]
+    return leaving
+
+
+def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
+             homeless: Sequence[_Stranded], hosts: int, flag: bool) -> int:
+    """Plan bookings one by one, the first to start first, and commit.
+
+    :param hosts: the set of hosts that will do.
+    :param flag: whether to flag what happened on the lease reservations.
+    """
+    margin = engine.conf.leases.cleaning_time * instants.SECOND
+    homes: dict[int, str] = {}
+    left: list[leases.NodeBooking] = []
+    moved: list[leases.NodeBooking] = []
+    for together in _units(horizon, homeless):
+        booking, wanted = together[0]
+        rows = [row for row, _ in together]
+        outcome = pool_planning.plan(free, [lease_demands.of_rows(
+            f'{standing.name(booking)}:home', rows,
+            instants.instant(booking.starts_at),
+            instants.instant(booking.ends_at),
+            horizon.eligible(wanted) & hosts, margin,
+            horizon.standing(horizon.fleet.number(booking.node_uuid)))])
+        if isinstance(outcome, pool_plans.PoolRefusal):
+            left.extend(rows)
+            continue
+        free = outcome.pool
+        homes.update((row.id, horizon.fleet.uuids[placed.node])
+                     for row, placed in zip(rows, outcome.granted[0],
+                                            strict=True))
+        moved.extend(rows)
+    if not homes and not (flag and left):
+        return 0
+    difference = carry_out.compare(horizon, free)
+    generations = dict(difference.generations)
+    for booking in moved:
+        number = horizon.fleet.number(booking.node_uuid)
+        generations.update([horizon.generation(number)])
+    with engine.database.write() as connection:
+        carry_out.claim(connection, horizon, carry_out.Difference(
+            generations, {**difference.homes, **homes}))
+        if flag:
+            db_leases.flag_resources(
+                connection, changed={each.reservation_id for each in moved},
+                missing={each.reservation_id for each in left},
+                now=horizon.now)
+    if moved:
+        _tell(engine, {each.reservation_id for each in moved})
+    return len(homes)
+
+
+def _units(horizon: timelines.Horizon, homeless: Sequence[_Stranded]
+           ) -> list[list[_Stranded]]:
+    """Put together what has to be on one host, by when it starts."""
+    found: dict[str, list[_Stranded]] = {}
+    for row, wanted in homeless:
+        here = horizon.standing(horizon.fleet.number(row.node_uuid))
+        asked = here.instances.get(row.reservation_id)
+        found.setdefault(
+            row.reservation_id if asked is not None and asked.affinity
+            else standing.name(row), []).append((row, wanted))
+    return sorted(found.values(),
+                  key=lambda each: (each[0][0].starts_at, each[0][0].id))
+
+
+def _tell(engine: Engine, reservation_ids: Set[str]) -> None:
+    """Tell which leases have other nodes than before."""
+    with engine.database.read() as connection:
+        flags = db_lease_work.read_flags(connection, reservation_ids)
+        changed = db_leases.read(connection, {
+            flags[each].lease_id for each in reservation_ids & flags.keys()})
+    for lease in changed:
+        engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                    announce.REPLACED)

@@ -1,0 +1,424 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Planning the nodes of a lease anew for what it is to become."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import timelines
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import instants
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+from ironic_reservations.planner import standing
+from ironic_reservations.planner.pool import instances
+from ironic_reservations.planner.pool import offers as pool_offers
+from ironic_reservations.planner.pool import planning as pool_planning
+from ironic_reservations.planner.pool import plans as pool_plans
+from ironic_reservations.planner.pool import pool
+
+
+@dataclasses.dataclass(frozen=True)
+class Replanned:
+    """A lease as it is to become, and how to get there.
+
+    :ivar kept: rows that stay, until the new end.
+    :ivar dropped: rows that have not started and are replaced.
+    :ivar ended: rows that have, and whose nodes are taken back.
+    :ivar added: rows without ids.
+    """
+
+    horizon: timelines.Horizon
+    difference: carry_out.Difference
+    lease: leases.Lease
+    kept: tuple[leases.NodeBooking, ...]
+    dropped: tuple[leases.NodeBooking, ...]
+    ended: tuple[leases.NodeBooking, ...]
+    added: tuple[leases.NodeBooking, ...]
+
+
+def started(lease: leases.Lease, now: datetime.datetime) -> bool:
+    """Tell whether the nodes of a lease are bound."""
+    return lease.start <= now or any(booking.begun
+                                     for booking in lease.bookings)
+
+
+def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
+           changes: leases.LeaseChange,
+           now: datetime.datetime) -> Replanned:
+    """Plan a lease with new terms, together with all the others.
+
+    :param after: with the new terms, and the bookings as they were.
+    :raises LeaseRefused: it cannot be served.
+    :raises LeaseFrozen: nodes cannot be taken from it any more.
+    :raises Conflict: it has been moved since it was read.
+    """
+    wanted = {each.id: lease_terms.requirement(each.hypervisor_properties,
+                                               each.resource_properties,
+                                               each.instances)
+              for each in after.reservations}
+    horizon = engine.timelines.look(engine.database, now, wanted.values())
+    task = _Task(engine, horizon, before, after, changes, wanted)
+    return task.started() if started(before, now) else task.pending()
+
+
+def _check_unmoved(horizon: timelines.Horizon, lease: leases.Lease) -> None:
+    """Check that a lease is where it was when it was read.
+
+    :raises Conflict: it is not.
+    """
+    try:
+        there = {booking for each in lease.bookings
+                 for booking, _ in horizon.standing(
+                     horizon.fleet.number(each.node_uuid)).promised}
+    except KeyError:
+        there = set()
+    if not there.issuperset(lease.bookings):
+        raise db_connection.Conflict('the lease has been moved meanwhile')
+
+
+class _Task:
+    """One lease that is planned anew on one horizon."""
+
+    def __init__(self, engine: Engine, horizon: timelines.Horizon,
+                 before: leases.Lease, after: leases.Lease,
+                 changes: leases.LeaseChange,
+                 wanted: dict[str, requirements.Requirement]) -> None:
+        self._horizon = horizon
+        self._before = before
+        self._after = after
+        self._changes = changes
+        self._wanted = wanted
+        self._margin = engine.conf.leases.cleaning_time * instants.SECOND
+        _check_unmoved(horizon, before)
+        # NOTE: what is being taken back is still in the way of all others.
+        staying = [booking for booking in before.bookings
+                   if booking.state is not leases.BookingState.ENDING]
+        self._own = frozenset(standing.name(booking) for booking in staying)
+        numbers = {horizon.fleet.number(booking.node_uuid)
+                   for booking in staying}
+        self._free = horizon.pool.without(
+            [each for number in numbers for each in horizon.pool.on(number)
+             if each.id in self._own])
+
+    def pending(self) -> Replanned:
+        """Plan all nodes of a lease that has not started."""
+        after = self._after
+        held = [len(each.bookings) for each in after.reservations]
+        # NOTE: a lease that has more than its least keeps as many, if that
+        # can be; fewer are better than a refusal.
+        outcome = self._plan_pending([
+            max(each.least, min(count, each.most))
+            for each, count in zip(after.reservations, held, strict=True)])
+        if isinstance(outcome, pool_plans.PoolRefusal):
+            outcome = self._plan_pending([each.least for each
+                                          in after.reservations])
+        if isinstance(outcome, pool_plans.PoolRefusal):
+            raise self._refused(outcome, self._free, self._wishes(
+                [each.least for each in self._after.reservations]))
+        added = tuple(row for each, granted in zip(
+            after.reservations, outcome.granted, strict=True)
+            for row in self._rows(each.id, granted, 0))
+        return self._replanned(outcome.pool, dropped=self._before.bookings,
+                               added=added)
+
+    def _plan_pending(self, least: Sequence[int]
+                      ) -> pool_plans.PoolPlan | pool_plans.PoolRefusal:
+        return pool_planning.plan(self._free, self._wishes(least))
+
+    def _wishes(self, least: Sequence[int]) -> list[instances.Wish]:
+        after, horizon = self._after, self._horizon
+        begin = max(after.start, horizon.now)
+        return [lease_demands.of(
+            each.id, instants.instant(begin), instants.instant(after.end),
+            count, each.most, horizon.eligible(self._wanted[each.id])
+            & ~horizon.fleet.mask(self._returned(each)),
+            self._margin, horizon.fleet.mask(
+                booking.node_uuid for booking in each.bookings),
+            each.instances)
+            for each, count in zip(after.reservations, least, strict=True)]
+
+    def started(self) -> Replanned:
+        """Plan a lease that has started: what it has, it keeps."""
+        kept: list[leases.NodeBooking] = []
+        ended: list[leases.NodeBooking] = []
+        for each in self._after.reservations:
+            stays, goes = self._parted(each)
+            self._check_fits(each, stays)
+            kept.extend(stays)
+            ended.extend(goes)
+        usable = [row for row in kept if self._on_timeline(row)]
+        staying = [self._staying(row) for row in usable]
+        homes = {f'{row.reservation_id}:{row.place}:{standing.name(other)}':
+                 other for row in kept if not self._on_timeline(row)
+                 for other in self._overtaken(row)}
+        moving = [self._home(key, row) for key, row in homes.items()]
+        growing = [demand for each in self._after.reservations
+                   if (demand := self._growing(each, kept, ended))
+                   is not None]
+        # NOTE: what is given back stays until its node is clean again.
+        free = self._free.adding(self._leaving(ended))
+        demands = [*staying, *moving, *growing]
+        outcome = pool_planning.plan(free, demands)
+        if isinstance(outcome, pool_plans.PoolRefusal):
+            raise self._refused(outcome, free, demands)
+        added: list[leases.NodeBooking] = []
+        for demand, granted in zip(
+                growing, outcome.granted[len(staying) + len(moving):],
+                strict=True):
+            added.extend(self._rows(demand.id.partition(':')[0], granted,
+                                    self._next_place(demand.id)))
+        return self._replanned(
+            outcome.pool, kept=tuple(kept),
+            # NOTE: of what has not begun there is nothing to take back.
+            dropped=tuple(row for row in ended if not row.begun),
+            ended=tuple(row for row in ended if row.begun),
+            added=tuple(added), homes={f'{key}/0': row
+                                       for key, row in homes.items()})
+
+    def _parted(self, each: leases.LeaseReservation
+                ) -> tuple[list[leases.NodeBooking],
+                           list[leases.NodeBooking]]:
+        """Tell which nodes stay, and which are given back."""
+        rows = [row for row in each.bookings
+                if row.state is not leases.BookingState.ENDING]
+        returned = self._returned(each)
+        goes = [row for row in rows if row.node_uuid in returned
+                or self._changes.heal and self._broken(row)]
+        stays = [row for row in rows if row not in goes]
+        surplus = len(stays) - each.most
+        if surplus > 0:
+            idle = [row for row in stays if self._idle(row)]
+            if len(idle) < surplus:
+                raise errors.LeaseFrozen(
+                    f'The reservation {each.id} has {len(stays)} hosts, and '
+                    f'only {len(idle)} of them are not deployed. Undeploy '
+                    f'{surplus - len(idle)} more, or say which to take with '
+                    '"give_back".')
+            goes.extend(idle[-surplus:])
+            stays = [row for row in stays if row not in goes]
+        return stays, goes
+
+    def _returned(self, each: leases.LeaseReservation) -> set[str]:
+        """Give which nodes its owner can do without."""
+        return {uuid for wish in self._changes.wishes if wish.id == each.id
+                for uuid in wish.give_back}
+
+    def _check_fits(self, each: leases.LeaseReservation,
+                    rows: Sequence[leases.NodeBooking]) -> None:
+        old = next(other for other in self._before.reservations
+                   if other.id == each.id)
+        if (old.hypervisor_properties, old.resource_properties) == (
+                each.hypervisor_properties, each.resource_properties):
+            return
+        eligible = self._horizon.eligible(self._wanted[each.id])
+        if any(not eligible >> self._number(row) & 1 for row in rows):
+            raise errors.LeaseFrozen(
+                f'The reservation {each.id} has started, and some of its '
+                'hosts are not what it would ask for. Ask for what they '
+                'are, or give them back first.')
+
+    def _number(self, row: leases.NodeBooking) -> int:
+        return self._horizon.fleet.number(row.node_uuid)
+
+    def _broken(self, row: leases.NodeBooking) -> bool:
+        return self._horizon.standing(
+            self._number(row)).broken() is not None
+
+    def _idle(self, row: leases.NodeBooking) -> bool:
+        node = self._horizon.standing(self._number(row)).host.node
+        if node.compute:
+            # NOTE: which server came by which booking nobody can tell.
+            return True
+        return (node.provision_state == facts.AVAILABLE
+                and node.instance_uuid is None)
+
+    def _on_timeline(self, row: leases.NodeBooking) -> bool:
+        """Tell whether a node can serve anything new, and so has a plan."""
+        return bool(self._horizon.usable >> self._number(row) & 1)
+
+    def _staying(self, row: leases.NodeBooking) -> instances.Wish:
+        here = self._horizon.standing(self._number(row))
+        start = instants.instant(row.starts_at)
+        return lease_demands.of_rows(
+            f'{row.reservation_id}:{row.place}', [row], start,
+            max(instants.instant(self._after.end), start + 1),
+            1 << self._number(row), self._margin, here)
+
+    def _leaving(self, rows: Sequence[leases.NodeBooking]
+                 ) -> list[instances.Promise]:
+        leaving: list[instances.Promise] = []
+        for row in rows:
+            if not row.begun or not self._on_timeline(row):
+                continue
+            number = self._number(row)
+            here = self._horizon.standing(number)
+            end = instants.instant(self._horizon.now)
+            until = standing.late(self._horizon.now)
+            booked = bookings.Booking(
+                standing.name(row),
+                min(instants.instant(row.starts_at), end - 1), end, number,
+                1 << number, False)
+            if here.host.node.compute:
+                leaving.append(dataclasses.replace(
+                    instance_standing.seated(
+                        booked, here.instances[row.reservation_id]),
+                    end=until))
+                continue
+            until = max(end + self._margin, until)
+            starts = self._free.timeline.starts[number]
+            later = bisect.bisect_left(starts, end)
+            for start in starts[later:later + 1]:
+                until = min(until, start)
+            leaving.append(dataclasses.replace(booked, margin=until - end))
+        return leaving
+
+    def _overtaken(self, row: leases.NodeBooking
+                   ) -> list[leases.NodeBooking]:
+        """Give what is planned where a host that cannot be used stays.
+
+        NOTE: it does not stand on the timeline, since it is to be planned
+        anew; but nobody may have its place before that.
+        """
+        before, after = self._before.end, self._after.end
+        here = self._horizon.standing(self._number(row))
+        if after <= before or here.host.node.compute:
+            return []
+        until = instants.instant(after) + self._margin
+        return [other for other, _ in here.promised
+                if not other.begun and other.starts_at >= before
+            and instants.instant(other.starts_at) < until]
+
+    def _home(self, key: str, row: leases.NodeBooking) -> instances.Wish:
+        here = self._horizon.standing(self._number(row))
+        return lease_demands.of_rows(
+            key, [row], instants.instant(row.starts_at),
+            instants.instant(row.ends_at),
+            self._horizon.eligible(lease_demands.wanted_of(here, row)),
+            self._margin, here)
+
+    def _growing(self, each: leases.LeaseReservation,
+                 kept: Sequence[leases.NodeBooking],
+                 ended: Sequence[leases.NodeBooking]
+                 ) -> instances.Wish | None:
+        have = sum(row.reservation_id == each.id for row in kept)
+        least = max(0, each.least - have)
+        old = next(other for other in self._before.reservations
+                   if other.id == each.id)
+        most = least
+        if (each.least, each.most) != (old.least, old.most):
+            most = max(least, each.most - have)
+        elif self._changes.heal:
+            # NOTE: more than the least are replaced where that can be.
+            lost = sum(row.reservation_id == each.id
+                       and self._broken(row) for row in ended)
+            most = max(least, min(lost, each.most - have))
+        if not most:
+            return None
+        horizon = self._horizon
+        eligible = horizon.eligible(self._wanted[each.id])
+        if have and each.instances is not None and each.instances.affinity:
+            eligible &= horizon.fleet.mask(
+                row.node_uuid for row in kept
+                if row.reservation_id == each.id)
+        return lease_demands.of(
+            f'{each.id}:more', instants.instant(horizon.now),
+            instants.instant(self._after.end), least, most, eligible,
+            self._margin, horizon.ready, each.instances, each.id)
+
+    def _next_place(self, demand_id: str) -> int:
+        key = demand_id.partition(':')[0]
+        return 1 + max((row.place for row in self._before.bookings
+                        if row.reservation_id == key), default=-1)
+
+    def _rows(self, reservation_id: str,
+              granted: Sequence[instances.Promise],
+              first: int) -> tuple[leases.NodeBooking, ...]:
+        return tuple(leases.NodeBooking(
+            0, reservation_id, first + place,
+            self._horizon.fleet.uuids[booking.node],
+            instants.moment(booking.start), instants.moment(booking.end),
+            project_id=self._before.project_id)
+            for place, booking in enumerate(granted))
+
+    def _refused(self, refused: pool_plans.PoolRefusal, free: pool.Pool,
+                 demands: Sequence[instances.Wish]) -> errors.LeaseRefused:
+        key = refused.demand.id.partition(':')[0]
+        place = [each.id for each in self._after.reservations].index(key)
+        return lease_refused.of_change(
+            self._horizon, self._before.project_id, place,
+            self._after.reservations[place], refused,
+            self._latest_end(free, demands))
+
+    def _latest_end(self, free: pool.Pool, demands: Sequence[instances.Wish]
+                    ) -> datetime.datetime | None:
+        """Give until when the lease could be extended, if at all."""
+        if self._after.end <= self._before.end:
+            return None
+        for offer in pool_offers.offers(
+                free, demands, instants.instant(self._horizon.now),
+                instants.instant(self._after.end), kinds=(
+                    pool_offers.Kind.SHORTER,)):
+            end = instants.moment(max(demand.end
+                                      for demand in offer.demands))
+            return end if end > self._before.end else None
+        return None
+
+    def _replanned(self, after: pool.Pool, *,
+                   kept: tuple[leases.NodeBooking, ...] = (),
+                   dropped: tuple[leases.NodeBooking, ...] = (),
+                   ended: tuple[leases.NodeBooking, ...] = (),
+                   added: tuple[leases.NodeBooking, ...] = (),
+                   homes: Mapping[str, leases.NodeBooking] | None = None
+                   ) -> Replanned:
+        horizon = self._horizon
+        difference = carry_out.compare(horizon, after, self._own, homes)
+        generations = dict(difference.generations)
+        generations.update(horizon.generation(self._number(row))
+                           for row in self._before.bookings)
+        end = self._after.end
+        rows = [*(dataclasses.replace(row, ends_at=end) for row in kept),
+                *(dataclasses.replace(row, ends_at=horizon.now,
+                                      state=leases.BookingState.ENDING)
+                  for row in ended), *added,
+                *(row for row in self._before.bookings
+                  if row.state is leases.BookingState.ENDING)]
+        healed = self._changes.heal
+        reservations = tuple(dataclasses.replace(
+            each, bookings=tuple(row for row in rows
+                                 if row.reservation_id == each.id),
+            missing_resources=each.missing_resources and not healed,
+            resources_changed=each.resources_changed or (
+                healed and any(row.reservation_id == each.id
+                               for row in added)))
+            for each in self._after.reservations)
+        return Replanned(
+            horizon, carry_out.Difference(generations, difference.homes),
+            dataclasses.replace(self._after, reservations=reservations,
+                                degraded=(self._after.degraded
+                                          and not healed)),
+            kept, dropped, ended, added)

@@ -1,0 +1,197 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Bringing to an end what was cut off between a row and Placement.
+
+Nobody touches a hold before its deadline but who works on it; from then on,
+whoever moves the deadline first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import enum
+
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.planner.placement import holds
+
+LOG = log.getLogger(__name__)
+
+_BATCH = 100
+
+
+class Settled(enum.StrEnum):
+    """What became of a hold that was left over."""
+
+    #: It had been written, and is confirmed.
+    CONFIRMED = 'confirmed'
+    #: It had not been written, and never will be.
+    DROPPED = 'dropped'
+    #: It has been taken back.
+    RELEASED = 'released'
+    #: It had been handed to its instance.
+    MOVED = 'moved'
+
+
+def settle(engine: Engine) -> dict[Settled, int]:
+    """Bring what was left over to an end, as far as Placement answers.
+
+    Any number of processes may do this at once.
+
+    :returns: how much of it came to which end.
+    :raises DatabaseUnavailable: the rows cannot be read or written.
+    """
+    counts = dict.fromkeys(Settled, 0)
+    with engine.database.read() as connection:
+        left_over = db_holds.read_left_over(connection, engine.clock(),
+                                            _BATCH)
+    for hold in left_over:
+        try:
+            settled = settle_one(engine, hold)
+        except errors.PlacementUnavailable as exc:
+            # NOTE: the others would have to wait for its time-outs, too.
+            LOG.warning('Holds that are not settled wait: %s', exc)
+            break
+        if settled is not None:
+            counts[settled] += 1
+            LOG.info('The hold of the node %(node)s that was left over is '
+                     '%(settled)s', {'node': hold.node_uuid,
+                                     'settled': settled})
+    return counts
+
+
+def settle_one(engine: Engine, hold: holds.Hold) -> Settled | None:
+    """Bring one hold to its end, if nobody works on it any more.
+
+    :returns: ``None`` where somebody does.
+    :raises PlacementUnavailable: Placement does not answer; it is tried
+        again after a new deadline.
+    """
+    if hold.state is holds.HoldState.ACTIVE or hold.deadline > engine.clock():
+        return None
+
+    def take() -> holds.Hold | None:
+        with engine.database.write() as connection:
+            return db_holds.change(connection, hold, engine.clock(),
+                                   deadline=hold_calls.deadline(engine))
+    ours = retry.until_committed(take)
+    if ours is None:
+        return None
+    if ours.state is holds.HoldState.RELEASING:
+        hold_calls.remove(engine, ours)
+        forget(engine, ours)
+        return Settled.RELEASED
+    if ours.state is holds.HoldState.MOVING:
+        if hold_calls.fence_move(engine, ours):
+            reactivate(engine, ours)
+            return Settled.CONFIRMED
+        hand_over(engine, ours)
+        return Settled.MOVED
+    if hold_calls.landed(engine, ours) or not hold_calls.fence_new(
+            engine, ours):
+        reactivate(engine, ours)
+        return Settled.CONFIRMED
+    forget(engine, ours)
+    return Settled.DROPPED
+
+
+def release_forsaken(engine: Engine) -> int:
+    """Have what is held for promises that are no more taken back.
+
+    :returns: how many nodes, due at once.
+    """
+    def attempt() -> int:
+        with engine.database.write() as connection:
+            return db_holds.release_forsaken(connection, engine.clock(),
+                                             _BATCH)
+    return retry.until_committed(attempt)
+
+
+def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
+    """Write that a hold is there; ``None`` if its row has changed."""
+    def attempt() -> holds.Hold | None:
+        with engine.database.write() as connection:
+            return db_holds.change(
+                connection, hold, engine.clock(), landed=True,
+                state=holds.HoldState.ACTIVE, instance_uuid=None)
+    return retry.until_committed(attempt)
+
+
+def reactivate_all(engine: Engine, new: Collection[holds.Hold]
+                   ) -> list[holds.Hold]:
+    """Write that holds are there; gives those whose rows have not changed."""
+    def attempt() -> list[holds.Hold]:
+        with engine.database.write() as connection:
+            changed = [db_holds.change(
+                connection, hold, engine.clock(), landed=True,
+                state=holds.HoldState.ACTIVE, instance_uuid=None)
+                for hold in new]
+        return [hold for hold in changed if hold is not None]
+    return retry.until_committed(attempt)
+
+
+def hand_over(engine: Engine, hold: holds.Hold) -> None:
+    """Write that an instance has what was held."""
+    assert hold.instance_uuid is not None
+    instance_uuid = hold.instance_uuid
+
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            db_holds.change(connection, hold, engine.clock(), landed=True,
+                            state=holds.HoldState.ACTIVE,
+                            consumer_uuid=instance_uuid)
+    retry.until_committed(attempt)
+
+
+def forget_all(engine: Engine, gone: Collection[holds.Hold]) -> None:
+    """Delete the rows of holds that have been taken back."""
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            for hold in gone:
+                db_holds.delete(connection, hold)
+    if gone:
+        retry.until_committed(attempt)
+
+
+def forget(engine: Engine, hold: holds.Hold,
+           keep_promise: bool = False) -> None:
+    """Delete the row of a hold that is not there, and never will be.
+
+    NOTE: a row that has changed meanwhile is somebody else's to delete.
+
+    :param keep_promise: although it was made with the hold.
+    """
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            if db_holds.delete(connection, hold) and not keep_promise:
+                end_promise(connection, hold)
+    retry.until_committed(attempt)
+
+
+def end_promise(connection: sa.Connection, hold: holds.Hold) -> None:
+    """End the promise that was made with a hold, unless it is in use.
+
+    Belongs into the transaction that gives the hold up, so that whoever dies
+    leaves both or neither.
+    """
+    if hold.state is holds.HoldState.PROMISING:
+        db_nodes.bump(connection, hold.node_uuid)
+        db_reservations.delete_unused(connection, hold.owner)

@@ -1,0 +1,110 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Bringing Placement and our rows to agree, again and again.
+
+Any number of processes may do this at once; what they do twice, the second
+one finds done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+
+from oslo_log import log
+
+from ironic_reservations.db import placement_drift
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.engine.placement import deployed_holds
+from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import repair as placement_repair
+from ironic_reservations.planner.placement import hold_audit
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """What came of an audit.
+
+    :ivar repairs: what was tried to be mended; ``None``: nothing was to be.
+    """
+
+    report: placement_audit.Report
+    repairs: tuple[placement_repair.Repair, ...] | None = None
+
+    @property
+    def remaining(self) -> tuple[hold_audit.Difference, ...]:
+        """Give what differs still."""
+        if self.repairs is None:
+            return self.report.differences
+        return tuple(each.difference for each in self.repairs
+                     if not each.done)
+
+
+def settle(engine: Engine) -> None:
+    """Take back what is held for nothing, and end what was cut off.
+
+    :raises DatabaseUnavailable: the rows cannot be read or written.
+    """
+    hold_settle.release_forsaken(engine)
+    hold_settle.settle(engine)
+
+
+def audit(engine: Engine, repair: bool, everything: bool = False) -> Kept:
+    """Compare, mend what can be, and write down what was found.
+
+    :param repair: whether anything is to be mended.
+    :param everything: look at each node, whatever was seen before.
+    :raises PlacementUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    if repair:
+        deployed_holds.hand_over_all(engine)
+    report = placement_audit.audit(engine, everything)
+    repairs = (tuple(placement_repair.repair(engine, report)) if repair
+               else None)
+    kept = Kept(report, repairs)
+    _log(kept)
+    _write(engine, kept)
+    return kept
+
+
+def _log(kept: Kept) -> None:
+    for difference in kept.report.differences:
+        LOG.log(log.WARNING if difference in kept.remaining else log.INFO,
+                'Placement %(how)s about the node %(node)s: %(what)s', {
+                    'how': ('differs' if difference in kept.remaining
+                            else 'differed'),
+                    'node': difference.node_uuid,
+                    'what': difference.detail})
+
+
+def _write(engine: Engine, kept: Kept) -> None:
+    now = engine.clock()
+
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            placement_drift.write(connection, {
+                kind: placement_drift.Drift(
+                    _count(kind, kept.report.differences),
+                    _count(kind, kept.remaining), now)
+                for kind in hold_audit.Kind})
+    retry.until_committed(attempt)
+
+
+def _count(kind: hold_audit.Kind,
+           differences: Sequence[hold_audit.Difference]) -> int:
+    return sum(each.kind is kind for each in differences)

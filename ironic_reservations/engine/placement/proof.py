@@ -1,0 +1,50 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Proof through Placement: whose server the scheduler of Nova has put there.
+
+A server that has one of a lease's class on a node's own child was made with
+the flavor of that lease, which only its project may use.
+"""
+
+from __future__ import annotations
+
+import uuid as uuid_module
+
+from ironic_reservations import errors
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.placement import reservation_look
+from ironic_reservations.planner.placement import reservation_providers
+
+
+def shown(engine: Engine, node_uuid: str, reservation_id: str,
+          instance_uuid: str) -> bool:
+    """Tell whether a server has a node by a lease reservation.
+
+    :param reservation_id: the lease reservation that has the node now.
+    :raises ProofUnknown: Placement does not tell.
+    """
+    try:
+        consumer = str(uuid_module.UUID(instance_uuid))
+    except ValueError:
+        return False
+    if engine.placement is None:
+        return False
+    try:
+        there = engine.placement.consumer(consumer).allocations
+    except errors.PlacementUnavailable as exc:
+        raise errors.ProofUnknown(
+            f'Node {node_uuid} is leased, the request shows no proof, and '
+            'whether its instance has the node by that lease cannot be '
+            f'known: {exc}', node_uuid=node_uuid) from exc
+    return there.get(reservation_look.child_of(node_uuid), {}).get(
+        reservation_providers.class_of(reservation_id), 0) > 0

@@ -1,0 +1,184 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Reservations whose nodes are held in Placement, too.
+
+The row that says what will be written is in the transaction that promises
+the node; the write follows before anybody is told of the promise.  Where the
+hold cannot be had, the promise ends with its row, and another node is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import time
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import lifecycle
+from ironic_reservations.planner import pick
+from ironic_reservations.planner import reasons
+from ironic_reservations.planner.placement import flavors
+from ironic_reservations.planner.placement import holds
+
+#: How often, and how long in seconds, the same request waits for an earlier
+#: one that is holding the node right now.
+_LOOKS = 20
+_PAUSE = 0.05
+
+_Verdict = hold_cases.Verdict
+_CODES: Mapping[_Verdict, str] = {
+    _Verdict.TAKEN: reasons.HELD_ELSEWHERE,
+    _Verdict.CLOSED: reasons.CLOSED_IN_PLACEMENT,
+    _Verdict.UNKNOWN: reasons.NOT_IN_PLACEMENT,
+    _Verdict.BUSY: reasons.BUSY}
+
+
+def class_of(node: facts.Node) -> str | reasons.Reason:
+    """Give the class of a node in Placement, or why it has none."""
+    try:
+        return flavors.class_of_node(node.resource_class)
+    except ValueError as exc:
+        return reasons.Reason(
+            node.uuid, reasons.NOT_IN_PLACEMENT,
+            f'cannot be held in Placement: {str(exc).rstrip(".")}')
+
+
+def intend(engine: Engine, connection: sa.Connection, class_name: str,
+           reservation: facts.Reservation) -> holds.Hold:
+    """Write, where a reservation is written, that its node will be held."""
+    return hold_cases.intend(
+        engine, connection, reservation.node_uuid, class_name,
+        reservation.uuid, reservation.project_id, reservation.user_id,
+        supersede=True, state=holds.HoldState.PROMISING)
+
+
+def hold(engine: Engine, intended: holds.Hold,
+         reservation: facts.Reservation) -> reasons.Reason | None:
+    """Hold the node of a new reservation.
+
+    :returns: why it cannot be held; then there is no reservation any more.
+    :raises PlacementUnavailable: neither is there then.
+    """
+    return _obstacle(hold_cases.carry_out(engine, intended,
+                                          reservation.instance_uuid),
+                     reservation.node_uuid)
+
+
+def ensure(engine: Engine,
+           reservation: facts.Reservation) -> reasons.Reason | None:
+    """See that the node of a reservation is held that was made before.
+
+    :returns: why it cannot be held; then the reservation has been ended.
+    :raises Conflict: it is no more.
+    :raises PlacementUnavailable: it cannot be known.
+    """
+    if reservation.state is not facts.State.RESERVED:
+        return None
+    for _ in range(_LOOKS):
+        with engine.database.read() as connection:
+            still = db_reservations.read_by_uuid(connection,
+                                                 reservation.uuid)
+            there = db_holds.read_of_owners(connection, [reservation.uuid])
+            node = db_nodes.read_nodes(
+                connection, (reservation.node_uuid,), with_traits=False
+            ).get(reservation.node_uuid)
+        if still is None or node is None or any(
+                row.state is holds.HoldState.PROMISING
+                and hold_settle.settle_one(engine, row) is not None
+                for row in there):
+            raise db_connection.Conflict('the reservation has changed')
+        if any(row.state is holds.HoldState.ACTIVE for row in there):
+            return None
+        result = hold_cases.hold(
+            engine, node.uuid, node.resource_class, reservation.uuid,
+            reservation.project_id, reservation.user_id,
+            reservation.instance_uuid)
+        if result.verdict is not _Verdict.BUSY:
+            break
+        time.sleep(_PAUSE)
+    else:
+        raise errors.PlacementUnavailable(
+            f'The reservation {reservation.uuid} is there, and its node '
+            f'{reservation.node_uuid} is being held in Placement at this '
+            'moment. Ask again.')
+    obstacle = _obstacle(result, reservation.node_uuid)
+    if obstacle is not None:
+        _end(engine, reservation)
+    return obstacle
+
+
+def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:
+    """Find all nodes that others have in Placement, in a few calls.
+
+    NOTE: where there is something of ours, holding the node may make room.
+
+    :raises PlacementUnavailable: it cannot be known.
+    """
+    with engine.database.read() as connection:
+        nodes = db_nodes.read_nodes(connection, ask.node_uuids,
+                                    with_traits=False)
+        ours = {row.node_uuid for row in db_holds.read_all(connection)}
+    classes = {uuid: name for uuid, node in nodes.items()
+               if uuid not in ours
+               and node.provision_state == facts.AVAILABLE
+               and ask.resource_class in (None, node.resource_class)
+               and isinstance(name := class_of(node), str)}
+    client = hold_calls.client(engine)
+    may = set(client.consumer(ask.instance_uuid).allocations)
+    for name in sorted(set(classes.values())):
+        may |= {each.uuid for each in client.providers(
+            resources=f'{name}:1')}
+    return {uuid: reasons.Reason(
+        uuid, reasons.HELD_ELSEWHERE, 'has no room for one more in Placement')
+        for uuid in classes if uuid not in may}
+
+
+def _end(engine: Engine, reservation: facts.Reservation) -> None:
+    def attempt() -> bool:
+        with engine.database.write() as connection:
+            db_nodes.bump(connection, reservation.node_uuid)
+            return db_reservations.delete_unused(connection,
+                                                 reservation.uuid)
+    if retry.until_committed(attempt):
+        engine.announcer.tell(announce.DELETE, reservation,
+                              lifecycle.End.NODE_TAKEN)
+
+
+def _obstacle(result: hold_cases.Result,
+              node_uuid: str) -> reasons.Reason | None:
+    if result.verdict in (_Verdict.HELD, _Verdict.INSTANCE):
+        return None
+    told = {
+        _Verdict.TAKEN: 'is held in Placement by '
+                        + ', '.join(result.consumers),
+        _Verdict.CLOSED: 'is closed in Placement, where Nova offers it to '
+                         'nobody now',
+        _Verdict.UNKNOWN: 'cannot be held in Placement: '
+                          + result.said.rstrip('.'),
+        _Verdict.BUSY: 'is being changed in Placement by another request '
+                       'right now'}
+    return reasons.Reason(node_uuid, _CODES[result.verdict],
+                          told[result.verdict])
