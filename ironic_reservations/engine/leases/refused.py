@@ -10,38 +10,29 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Saying why a lease is refused, and what would be accepted."""
+"""Saying why a lease is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-import dataclasses
 import datetime
-import json
 from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.engine import timelines
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import offers
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
 from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import node_flavors
 from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import offers as pool_offers
-from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans
-from ironic_reservations.planner.pool import shares
 
 NO_HOST_MATCHES = 'no_host_matches'
 NO_HOST_TAKES_ALL = 'no_host_takes_all'
-#: How far ahead a later start is looked for, where there is no limit.
-_AHEAD = datetime.timedelta(days=366)
 #: How many blockers an answer tells.
 _TOLD = 20
 
@@ -57,7 +48,7 @@ def refusal(horizon: timelines.Horizon, ask: leases.LeaseAsk,
     place = [demand.id for demand in demands].index(refused.demand.id)
     reason = _reason(horizon, ask.project_id, place, ask.wishes[place],
                      refused)
-    made = _offers(horizon, ask, demands, latest)
+    made = offers.make(horizon, ask, demands, latest)
     told = reason['detail']
     if made:
         told += ' ' + made[0]['detail']
@@ -78,8 +69,8 @@ def of_change(horizon: timelines.Horizon, project_id: str | None, place: int,
     """
     reason = _reason(horizon, project_id, place, wanted, refused)
     made = [] if latest is None else [{
-        'kind': 'shorter', 'lease': {'end_date': _date(latest)},
-        'detail': f'It can be extended until {_shown(latest)}.'}]
+        'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
+        'detail': f'It can be extended until {offers.shown(latest)}.'}]
     return errors.LeaseRefused(
         ' '.join([reason['detail'], 'The lease stays as it is.',
                   *(str(offer['detail']) for offer in made)]),
@@ -110,10 +101,10 @@ def _why(horizon: timelines.Horizon, place: int,
     demand = refused.demand
     count = demand.eligible.bit_count()
     usable = (demand.eligible & horizon.usable).bit_count()
-    window = (f'from {_shown(instants.moment(demand.start))} until '
-              f'{_shown(instants.moment(demand.end))}')
+    window = (f'from {offers.shown(instants.moment(demand.start))} until '
+              f'{offers.shown(instants.moment(demand.end))}')
     code: str = refused.cause.value
-    if usable and _nowhere_together(horizon, demand, wanted.most):
+    if usable and offers.nowhere_together(horizon, demand, wanted.most):
         return NO_HOST_TAKES_ALL, (
             f'Reservation {place} asks for {wanted.most} instances on one '
             'host, with affinity true, and no host has room for all of them, '
@@ -130,7 +121,7 @@ def _why(horizon: timelines.Horizon, place: int,
         return code, (
             f'Not enough room {window}: of the {wanted.most} instances of '
             f'reservation {place}, {refused.short} have no room'
-            + ('' if at is None else f' at {_shown(at)}')
+            + ('' if at is None else f' at {offers.shown(at)}')
             + f' on the {usable} hosts that can serve it, and moving other '
             'leases does not help.')
     if refused.cause is plans.Cause.SHORTAGE:
@@ -139,7 +130,7 @@ def _why(horizon: timelines.Horizon, place: int,
             f'Not enough hosts {window}: of the {usable} that can serve '
             f'reservation {place}, which needs '
             f'{_hosts_needed(horizon, demand)}, '
-            f'{refused.short} too few are free at {_shown(at)}, and '
+            f'{refused.short} too few are free at {offers.shown(at)}, and '
             'moving other leases does not help.')
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
@@ -159,19 +150,6 @@ def _hosts_needed(horizon: timelines.Horizon, demand: instances.Wish) -> int:
     if demand.affinity is False or not demand.eligible & horizon.pool.compute:
         return demand.amount
     return 1
-
-
-def _nowhere_together(horizon: timelines.Horizon, demand: instances.Wish,
-                      count: int) -> bool:
-    """Tell whether so many instances are to be together that never can be.
-    """
-    if (isinstance(demand, bookings.Demand) or demand.affinity is not True
-            or count == 1):
-        return False
-    return not any(
-        all(amount <= (horizon.pool.capacities[number] or {}).get(name, 0)
-            for name, amount in shares.times(demand.amounts, count))
-        for number in fleet.members(demand.eligible & horizon.pool.compute))
 
 
 def _lacking(horizon: timelines.Horizon,
@@ -244,159 +222,3 @@ def _blockers(horizon: timelines.Horizon, project_id: str | None,
         key = tuple(known.values())
         told.setdefault(key, {**known, 'hosts': 0})['hosts'] += 1
     return list(told.values())[:_TOLD]
-
-
-def _offers(horizon: timelines.Horizon, ask: leases.LeaseAsk,
-            demands: Sequence[instances.Wish],
-            latest: datetime.datetime | None) -> list[dict[str, Any]]:
-    until = latest or (max(ask.end, horizon.now) + _AHEAD)
-    return [
-        *_apart(horizon, ask, demands),
-        *(_told(offer.kind.value, horizon,
-                _changed(ask, demands, offer.demands))
-          for offer in pool_offers.offers(
-              horizon.pool, demands, instants.instant(horizon.now),
-              instants.instant(until))),
-        *_other_class(horizon, ask, demands)]
-
-
-def _changed(ask: leases.LeaseAsk, asked: Sequence[instances.Wish],
-             demands: Sequence[instances.Wish]) -> leases.LeaseAsk:
-    start, end = demands[0].start, demands[0].end
-    # NOTE: what starts now is to be had after the minute, too.
-    at_once = ask.start is None and start == asked[0].start
-    before = None
-    if ask.before_end is not None:
-        before = min(ask.before_end, instants.moment(end))
-        if before < instants.moment(start):
-            before = None
-    return dataclasses.replace(
-        ask, start=None if at_once else instants.moment(start),
-        end=instants.moment(end), before_end=before,
-        wishes=tuple(_resized(wish, demand) for wish, demand in zip(
-            ask.wishes, demands, strict=True)))
-
-
-def _resized(wish: leases.Wish, demand: instances.Wish) -> leases.Wish:
-    if isinstance(demand, bookings.Demand):
-        return dataclasses.replace(wish, least=demand.least, most=demand.most)
-    return dataclasses.replace(wish, least=demand.amount, most=demand.amount)
-
-
-def _other_class(horizon: timelines.Horizon, ask: leases.LeaseAsk,
-                 demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
-    """Offer hosts of another class, where the class is all that is asked.
-    """
-    if len(demands) != 1:
-        return []
-    wish, demand = ask.wishes[0], demands[0]
-    asked = requirements.parse(wish.hypervisor_properties,
-                               wish.resource_properties).names
-    if not asked or asked - {'resource_class'}:
-        return []
-    needed = lease_terms.requirement('', '', wish.instances)
-    by_class: dict[str, list[int]] = {}
-    for number in fleet.members(horizon.usable & ~demand.eligible):
-        host = horizon.standing(number).host
-        name = host.node.resource_class
-        if name is not None and needed.met_by(requirements.describe(host)):
-            by_class.setdefault(name, []).append(number)
-    for name, numbers in sorted(by_class.items(),
-                                key=lambda item: -len(item[1])):
-        other = dataclasses.replace(demand, eligible=fleet.mask(numbers))
-        if isinstance(pool_planning.plan(horizon.pool, [other]),
-                      pool_plans.PoolPlan):
-            return [_told('other_class', horizon, dataclasses.replace(
-                ask, wishes=(dataclasses.replace(
-                    wish, hypervisor_properties='',
-                    resource_properties=json.dumps(
-                        ['==', '$resource_class', name])),)))]
-    return []
-
-
-def _apart(horizon: timelines.Horizon, ask: leases.LeaseAsk,
-           demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
-    """Offer any hosts to instances that asked for one together."""
-    split: list[instances.Wish] = []
-    wishes: list[leases.Wish] = []
-    for wish, demand in zip(ask.wishes, demands, strict=True):
-        if wish.instances is not None and _nowhere_together(
-                horizon, demand, wish.most):
-            assert isinstance(demand, instances.InstanceDemand)
-            demand = dataclasses.replace(demand, affinity=None)
-            wish = dataclasses.replace(wish, instances=dataclasses.replace(
-                wish.instances, affinity=None))
-        split.append(demand)
-        wishes.append(wish)
-    if tuple(wishes) == ask.wishes or isinstance(pool_planning.plan(
-            horizon.pool, split), pool_plans.PoolRefusal):
-        return []
-    return [_told('no_affinity', horizon, dataclasses.replace(
-        ask, wishes=tuple(wishes)))]
-
-
-def _told(kind: str, horizon: timelines.Horizon,
-          ask: leases.LeaseAsk) -> dict[str, Any]:
-    start = ask.start or horizon.now
-    window = f'from {_shown(start)} until {_shown(ask.end)}'
-    wanted = ' and '.join(
-        f'{wish.least}' if wish.least == wish.most
-        else f'{wish.least} to {wish.most}' for wish in ask.wishes)
-    what = ('instances' if any(wish.instances for wish in ask.wishes)
-            else 'hosts')
-    detail = {
-        'later': f'The nearest later window is {window}.',
-        'earlier': f'The nearest earlier window is {window}.',
-        'shorter': f'A shorter lease, {window}, would be accepted.',
-        'no_affinity': 'Instances on any hosts, without affinity, would be '
-                       f'accepted {window}.',
-        'fewer': f'Fewer {what}, {wanted}, would be accepted {window}.',
-        'other_class': 'Hosts of another class would be accepted: '
-                       f'{ask.wishes[0].resource_properties}.'}[kind]
-    return {'kind': kind, 'detail': detail, 'lease': body(ask)}
-
-
-def body(ask: leases.LeaseAsk) -> dict[str, Any]:
-    """Give a request as it would be posted."""
-    posted: dict[str, Any] = {
-        'name': ask.name,
-        'start_date': 'now' if ask.start is None else _date(ask.start),
-        'end_date': _date(ask.end), 'events': [],
-        'reservations': [_body(wish) for wish in ask.wishes]}
-    if ask.before_end is not None:
-        posted['before_end_date'] = _date(ask.before_end)
-    return posted
-
-
-def _body(wish: leases.Wish) -> dict[str, Any]:
-    posted: dict[str, Any] = {
-        'resource_type': wish.resource_type,
-        'resource_properties': wish.resource_properties}
-    wanted = wish.instances
-    if wanted is None:
-        return {**posted, 'min': wish.least, 'max': wish.most,
-                'hypervisor_properties': wish.hypervisor_properties,
-                'before_end': wish.before_end}
-    posted.update(amount=wish.most, affinity=wanted.affinity)
-    if wanted.source_flavor_id is not None:
-        posted['flavor_id'] = wanted.source_flavor_id
-    if wish.flavor_id is not None:
-        # NOTE: Nova is asked again.
-        return posted
-    if wanted.flavor is not None:
-        return {**posted, 'flavor': node_flavors.shown(wanted.flavor)}
-    return {**posted, 'vcpus': wanted.vcpus, 'memory_mb': wanted.memory_mb,
-            'disk_gb': wanted.disk_gb}
-
-
-def _date(moment: datetime.datetime) -> str:
-    # NOTE: the clients' own format, unless it would cut seconds off.
-    if moment.second or moment.microsecond:
-        return moment.isoformat()
-    return moment.strftime('%Y-%m-%d %H:%M')
-
-
-def _shown(moment: datetime.datetime) -> str:
-    seconds = moment.second or moment.microsecond
-    return moment.strftime('%Y-%m-%d %H:%M' + (':%S' if seconds else '')
-                           + ' UTC')
