@@ -26,6 +26,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import announce
 from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import facts
@@ -134,6 +135,12 @@ def take_back(turn: lease_turn.Turn,
     engine, now = turn.engine, turn.engine.clock()
     found = _Sorted()
     shared = lease_instances.shared(turn, lease.bookings)
+    with engine.database.read() as connection:
+        # NOTE: none is let through any more; Ironic is looked at after those
+        # that were, so that it shows what became of them.
+        busy = db_passages.read_busy(connection, now, [
+            booking.node_uuid for booking in lease.bookings
+            if booking.state is leases.BookingState.ENDING])
     kept = lease_instances.end(turn, lease)
     found.waits.extend(kept.values())
     waiting = {each.id for each in lease.reservations
@@ -145,6 +152,11 @@ def take_back(turn: lease_turn.Turn,
         if booking.node_uuid in shared:
             # NOTE: all that it had of it has been taken back above.
             found.gone.append(booking)
+            continue
+        if booking.node_uuid in busy:
+            found.waits.append(lease_turn.about(
+                None, booking.node_uuid,
+                'is being changed by a request that is under way'))
             continue
         node: facts.Node | None = None
         try:

@@ -15,6 +15,7 @@
 from unittest import mock
 
 from ironic_reservations import errors
+from ironic_reservations.engine import passage
 from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import leases as values
 from tests import leasing
@@ -225,6 +226,52 @@ class TestEnd(_Running):
         self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
         self.assertEqual({}, self.world.lease_rows())
         self.assertEqual([], self.leasing.rows())
+        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+
+
+class TestRequestsUnderWay(leases.TestCase):
+    """A deploy was let through, and Ironic has not answered it yet."""
+
+    def setUp(self):
+        super().setUp()
+        (self.node,) = self.leasing.hosts(lessee='operators')
+        self.made = self.leasing.create(1, 4)
+        self.at(3.999)
+        self.work()
+        self.through = passage.admit(self.engine, self.node,
+                                     self.made.reservations[0].id)
+
+    def test_node_that_is_deployed_at_the_last_moment_is_undeployed(self):
+        self.at(4)
+        self.work()
+        self.assertIn('under way', self.lease(self.made).waiting)
+        self.ironic.deploy(self.node, world.new_uuid())
+        passage.close(self.engine, self.through, True)
+        self.soon()
+        self.soon()
+        self.assertEqual(TERMINATED, self.lease(self.made).status)
+        there = self.ironic.there[self.node]
+        self.assertEqual(('available', None, 'operators'), (
+            there.provision_state, there.instance_uuid, there.lessee))
+        self.assertIn(('undeploy', self.node), self.ironic.changed)
+
+    def test_node_that_is_given_back_at_the_last_moment_likewise(self):
+        self.leasing.end(self.made)
+        self.work()
+        self.ironic.deploy(self.node, world.new_uuid())
+        passage.close(self.engine, self.through, True)
+        self.soon()
+        self.soon()
+        self.assertIn(('undeploy', self.node), self.ironic.changed)
+        self.assertEqual({}, self.world.lease_rows())
+
+    def test_request_whose_process_died_holds_nothing_up_for_long(self):
+        self.at(4)
+        self.work()
+        self.assertEqual(TERMINATING, self.lease(self.made).status)
+        self.world.clock.advance(self.world.conf.guard.passage_timeout)
+        self.soon()
+        self.assertEqual(TERMINATED, self.lease(self.made).status)
         self.assertEqual('operators', self.ironic.there[self.node].lessee)
 
 
