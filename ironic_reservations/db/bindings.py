@@ -26,19 +26,39 @@ from ironic_reservations.planner import leases
 _r = tables.reservations.c
 
 
-def write_lessees(connection: sa.Connection,
-                  lessees: Mapping[int, tuple[str | None, str | None]]
-                  ) -> None:
+def intend_lessees(connection: sa.Connection,
+                   lessees: Mapping[int, tuple[str | None, str | None]]
+                   ) -> None:
     """Remember what is about to be written to nodes, and what it replaces.
+
+    NOTE: bookings that have been used already, and so are bound, are planned
+    again until it has been written, and still never move.
 
     :param lessees: both, by the id of the booking.
     """
+    _write(connection, lessees, {
+        'state': leases.BookingState.PLANNED.value})
+
+
+def write_lessees(connection: sa.Connection,
+                  lessees: Mapping[int, tuple[str | None, str | None]]
+                  ) -> None:
+    """Remember what stands on nodes, and what was there before.
+
+    :param lessees: both, by the id of the booking.
+    """
+    _write(connection, lessees, {})
+
+
+def _write(connection: sa.Connection,
+           lessees: Mapping[int, tuple[str | None, str | None]],
+           more: Mapping[str, str]) -> None:
     if lessees:
         connection.execute(
             sa.update(tables.reservations)
             .where(_r.id == sa.bindparam('k_id'))
             .values(lessee=sa.bindparam('v_lessee'),
-                    lessee_before=sa.bindparam('v_before')),
+                    lessee_before=sa.bindparam('v_before'), **more),
             [{'k_id': each, 'v_lessee': lessee, 'v_before': before}
              for each, (lessee, before) in lessees.items()])
 

@@ -241,10 +241,11 @@ def _write_intents(turn: lease_turn.Turn, lease: leases.Lease,
     after = _starting(lease, now)
     with turn.engine.database.write() as connection:
         _claim(connection, ground, uuids)
-        db_bindings.write_lessees(connection, intents)
+        db_bindings.intend_lessees(connection, intents)
         after = turn.update(connection, lease, after)
     return lease_turn.with_bookings(after, {
-        booking.id: dataclasses.replace(booking, lessee=intents[booking.id][0],
+        booking.id: dataclasses.replace(booking, state=_PLANNED,
+                                        lessee=intents[booking.id][0],
                                         lessee_before=intents[booking.id][1])
         for booking in binding if booking.id in intents})
 
@@ -309,7 +310,9 @@ def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
     if (after.status is leases.LeaseStatus.ACTIVE
             and lease_turn.undone(lease, leases.EventType.START)):
         turn.tell(announce.LEASE_EVENTS[leases.EventType.START], after)
-    new = [booking for booking in given if booking.state is _PLANNED]
+    rows = {booking.id: booking for booking in lease.bookings}
+    new = [booking for booking in given
+           if rows[booking.id].state is _PLANNED]
     as_it_was = {booking.id: (booking.project_id, booking.project_id)
                  for booking in given if booking.lessee is None
                  and booking.project_id is not None
@@ -328,7 +331,6 @@ def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
         after = turn.update(connection, lease, after)
     if after.status is not lease.status:
         LOG.info('The lease %s is %s', lease.id, after.status)
-    rows = {booking.id: booking for booking in lease.bookings}
     bound = {booking.id: dataclasses.replace(
         rows[booking.id], state=leases.BookingState.BOUND)
         for booking in given}

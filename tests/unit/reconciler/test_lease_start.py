@@ -142,6 +142,31 @@ class TestStart(leases.TestCase):
         self.assertEqual(ACTIVE, self.lease(lease).status)
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
 
+    def test_node_that_was_used_gets_its_lessee_where_ironic_refuses_first(
+            self):
+        """What is written down is not taken for what was written."""
+        (node,) = self.leasing.hosts(lessee='operators')
+        lease = self.leasing.create(1, 4)
+        self.at(1)
+        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        passage.close(self.engine, through, False)
+        self.ironic.refuses.add(node)
+        for _ in range(2):
+            self.work()
+            self.soon()
+            self.assertEqual(leases.STATUS.STARTING, self.lease(lease).status)
+        self.assertIn('cannot be given', self.lease(lease).waiting)
+        self.ironic.refuses.clear()
+        self.soon()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual([BOUND], [
+            booking.state for booking in self.lease(lease).bookings])
+        self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
+        self.at(4)
+        self.work()
+        self.assertEqual('operators', self.ironic.there[node].lessee)
+        self.assertEqual([], self.leasing.rows())
+
     def test_node_that_is_used_while_its_lessee_is_written_gets_it(self):
         """What is about to be written stands in the row already."""
         (node,) = self.leasing.hosts(lessee='operators')
