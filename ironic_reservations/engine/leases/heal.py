@@ -110,9 +110,8 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
     :param flag: whether to flag what happened on the lease reservations.
     """
     margin = engine.conf.leases.cleaning_time * instants.SECOND
-    homes: dict[int, str] = {}
+    homes: dict[str, leases.NodeBooking] = {}
     left: list[leases.NodeBooking] = []
-    moved: list[leases.NodeBooking] = []
     for together in _units(horizon, homeless):
         booking, wanted = together[0]
         rows = [row for row, _ in together]
@@ -125,21 +124,22 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
         if isinstance(outcome, pool_plans.PoolRefusal):
             left.extend(rows)
             continue
+        # NOTE: where they are is known when all are planned; until then the
+        # next ones may still move them.
         free = outcome.pool
-        homes.update((row.id, horizon.fleet.uuids[placed.node])
-                     for row, placed in zip(rows, outcome.granted[0],
-                                            strict=True))
-        moved.extend(rows)
-    if not homes and not (flag and left):
+        homes.update((placed.id, row) for row, placed
+                     in zip(rows, outcome.granted[0], strict=True))
+    moved = homes.values()
+    if not moved and not (flag and left):
         return 0
-    difference = carry_out.compare(horizon, free)
+    difference = carry_out.compare(horizon, free, renamed=homes)
     generations = dict(difference.generations)
     for booking in moved:
         number = horizon.fleet.number(booking.node_uuid)
         generations.update([horizon.generation(number)])
     with engine.database.write() as connection:
         carry_out.claim(connection, horizon, carry_out.Difference(
-            generations, {**difference.homes, **homes}))
+            generations, difference.homes))
         if flag:
             db_leases.flag_resources(
                 connection, changed={each.reservation_id for each in moved},
@@ -147,7 +147,7 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
                 now=horizon.now)
     if moved:
         _tell(engine, {each.reservation_id for each in moved})
-    return len(homes)
+    return len(moved)
 
 
 def _units(horizon: timelines.Horizon, homeless: Sequence[_Stranded]

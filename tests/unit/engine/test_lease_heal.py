@@ -78,6 +78,24 @@ class TestHeal(world.TestCase):
         self.assertNotEqual({other}, self.leasing.nodes(easy))
         self.assert_sound()
 
+    def test_new_home_of_one_may_have_to_be_that_of_another(self):
+        """What found a host first makes room for who has no choice."""
+        broken = self.leasing.hosts(2, resource_class='gold')
+        easy = self.leasing.create(1, 3)
+        picky = self.leasing.create(1, 3, leasing.wish(
+            properties=leasing.of_class('gold')))
+        gold = self.leasing.hosts(1, resource_class='gold')
+        for _ in range(3):
+            silver = self.leasing.hosts(1, resource_class='silver')
+            for node in broken:
+                self.leasing.break_node(node)
+            self.assertEqual(2, lease_heal.heal(self.engine))
+            self.assert_sound()
+            self.assertEqual(set(gold), self.leasing.nodes(picky))
+            self.assertEqual(set(silver), self.leasing.nodes(easy))
+            broken, gold = [*gold, *silver], self.leasing.hosts(
+                1, resource_class='gold')
+
     def test_lease_without_another_host_is_flagged_and_stays(self):
         """Until one comes, or its own is back."""
         self.leasing.hosts(1)
