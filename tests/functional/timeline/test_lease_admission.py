@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import checker
 from ironic_reservations.planner import fleet
@@ -126,6 +127,34 @@ class TestAdmission(world.TestCase):
         try:
             for ask in asks:
                 ground.ask(ask)
+        finally:
+            ground.close()
+
+    @_SETTINGS
+    @hypothesis.given(
+        st.lists(st.sampled_from(('', 'gold', 'silver')), min_size=2,
+                 max_size=5),
+        st.lists(st.sampled_from(('gold', 'silver')), min_size=1,
+                 max_size=5))
+    def test_healing_gives_each_a_host_of_its_own(self, wanted, spare):
+        """Whatever breaks at once; who finds no other stays where it is."""
+        ground = _Ground([name or 'gold' for name in wanted])
+        try:
+            for name in wanted:
+                ground.leasing.create(1, 3, leasing.wish(
+                    properties=name and leasing.of_class(name)))
+            broken = list(ground.nodes)
+            ground.nodes += [ground.leasing.hosts(resource_class=name)[0]
+                             for name in spare]
+            ground.classes += spare
+            for node in broken:
+                ground.leasing.break_node(node)
+            healed = lease_heal.heal(ground.leasing.engine)
+            ground.check()
+            assert healed == sum(ground.nodes[each.node] not in broken
+                                 for each in ground.there())
+            for each in ground.there():
+                assert each.eligible >> each.node & 1, each
         finally:
             ground.close()
 
