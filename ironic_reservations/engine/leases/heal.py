@@ -55,8 +55,8 @@ def heal(engine: Engine) -> int:
                     for each in instance_standing.stranded(here, now)]
         if not homeless:
             return 0
-        return _rehouse(engine, horizon, horizon.pool, homeless,
-                        horizon.usable, flag=True)
+        return _rehouse(engine, horizon, homeless, horizon.usable,
+                        flag=True)
     return retry.until_committed(attempt)
 
 
@@ -80,12 +80,7 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
                for booking in _leaving(each, booking_ids)}
         moving = [each for here in horizon.standings if here is not None
                   for each in here.promised if each[0].id in ids]
-        names = {standing.name(booking) for booking, _ in moving}
-        without = horizon.pool.without(
-            [each for number in fleet.members(horizon.fleet.mask(
-                booking.node_uuid for booking, _ in moving))
-             for each in horizon.pool.on(number) if each.id in names])
-        return _rehouse(engine, horizon, without, moving,
+        return _rehouse(engine, horizon, moving,
                         horizon.ready & ~horizon.fleet.mask(avoiding),
                         flag=False)
     return retry.until_committed(attempt)
@@ -102,7 +97,7 @@ def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
     return leaving
 
 
-def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
+def _rehouse(engine: Engine, horizon: timelines.Horizon,
              homeless: Sequence[_Stranded], hosts: int, flag: bool) -> int:
     """Plan bookings one by one, the first to start first, and commit.
 
@@ -112,10 +107,15 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
     left: list[leases.NodeBooking] = []
+    free = horizon.pool
     for together in _units(horizon, homeless):
         booking, wanted = together[0]
         rows = [row for row, _ in together]
-        outcome = pool_planning.plan(free, [lease_demands.of_rows(
+        # NOTE: each keeps its place until it has found another: nobody else
+        # gets the place of one that finds none. What stands in the way of
+        # something there does not come back to it, either.
+        there = free if flag else _without(horizon, free, rows)
+        outcome = pool_planning.plan(there, [lease_demands.of_rows(
             f'{standing.name(booking)}:home', rows,
             instants.instant(booking.starts_at),
             instants.instant(booking.ends_at),
@@ -129,10 +129,10 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
         free = outcome.pool
         homes.update((placed.id, row) for row, placed
                      in zip(rows, outcome.granted[0], strict=True))
-    moved = homes.values()
+    difference = carry_out.compare(horizon, free, renamed=homes)
+    moved = [row for row in homes.values() if row.id in difference.homes]
     if not moved and not (flag and left):
         return 0
-    difference = carry_out.compare(horizon, free, renamed=homes)
     generations = dict(difference.generations)
     for booking in moved:
         number = horizon.fleet.number(booking.node_uuid)
@@ -148,6 +148,16 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon, free: pool.Pool,
     if moved:
         _tell(engine, {each.reservation_id for each in moved})
     return len(moved)
+
+
+def _without(horizon: timelines.Horizon, there: pool.Pool,
+             rows: Sequence[leases.NodeBooking]) -> pool.Pool:
+    """Take rows out of the pool, as far as they are drawn there."""
+    names = {standing.name(row) for row in rows}
+    return there.without([
+        each for number in fleet.members(horizon.fleet.mask(
+            row.node_uuid for row in rows))
+        for each in there.on(number) if each.id in names])
 
 
 def _units(horizon: timelines.Horizon, homeless: Sequence[_Stranded]

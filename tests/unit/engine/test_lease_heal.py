@@ -149,6 +149,19 @@ class TestHeal(world.TestCase):
                                                [booking.id]))
         self.assertEqual({booking.node_uuid}, self.leasing.nodes(lease))
 
+    def test_place_of_one_that_finds_no_other_is_nobody_else_s(self):
+        """Although it is ready again by the time that another looks."""
+        nodes = self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3, leasing.wish(2))
+        ids = [booking.id for booking in self.leasing.reload(lease).bookings]
+        for broken in nodes:
+            self.leasing.break_node(broken)
+            self.assertEqual(0, lease_heal.replace(self.engine, lease.id,
+                                                   ids))
+            self.assertEqual(set(nodes), self.leasing.nodes(lease))
+            self.assert_sound()
+            self.leasing.mend_node(broken)
+
     def test_started_lease_is_healed_on_request(self):
         """The broken host is taken back, and a ready one comes for it."""
         self.leasing.hosts(3)
