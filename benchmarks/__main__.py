@@ -33,6 +33,7 @@ from benchmarks import pool
 from benchmarks import replay
 from benchmarks import shares
 from benchmarks import starts
+from benchmarks import year
 
 _ALL = ('claims', 'pages', 'overhead', 'planning', 'pool', 'leases',
         'shares', 'starts', 'holds', 'audit')
@@ -47,8 +48,8 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
-    parser.add_argument('what', nargs='*', choices=[*_ALL, 'blazar', []],
-                        default=_ALL)
+    parser.add_argument('what', nargs='*', default=_ALL,
+                        choices=[*_ALL, 'year', 'blazar', []])
     parser.add_argument('--server', default='mysql+pymysql://root@127.0.0.1',
                         help='SQLAlchemy URL of a database server where '
                              'databases can be made (%(default)s)')
@@ -63,6 +64,8 @@ def main() -> None:
                         help='how many nodes are claimed in Placement')
     parser.add_argument('--audited', type=int, default=5000,
                         help='how many nodes are compared with Placement')
+    parser.add_argument('--over', type=int, default=1_000_000,
+                        help='how many leases are over, of a year of use')
     parser.add_argument('--blazar-python', type=pathlib.Path,
                         help='the Python of an environment that has Blazar; '
                              'by default one is made')
@@ -89,6 +92,8 @@ def main() -> None:
         holds.run(given.server, given.nodes, given.holds)
     if 'audit' in what:
         audit.run(given.server, given.audited)
+    if 'year' in what:
+        year.run(given.server, given.over, given.leases)
     if 'blazar' in what:
         beside_blazar.run(given.server, given.blazar_python)
 

@@ -48,8 +48,9 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import migrate
-from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
@@ -119,7 +120,7 @@ class Ours:
         lease = self._leases[number]
         with self._engine.database.write() as connection:
             db_bookings.update_state(
-                connection, self._bump(connection, lease.id),
+                connection, self._outdated(connection, lease.id),
                 leases.BookingState.BOUND, lease.start)
 
     def extend(self, now: float, number: int, end: float) -> bool:
@@ -136,7 +137,8 @@ class Ours:
         """Take the nodes back, and forget the lease."""
         lease_id = self._leases.pop(number).id
         with self._engine.database.write() as connection:
-            db_bookings.delete(connection, self._bump(connection, lease_id))
+            db_bookings.delete(connection,
+                               self._outdated(connection, lease_id))
             connection.execute(sa.delete(tables.leases).where(
                 tables.leases.c.id == lease_id))
 
@@ -144,11 +146,13 @@ class Ours:
         """Give the leases that are there still."""
         return lease_find.page(self._engine)
 
-    def _bump(self, connection: sa.Connection, lease_id: str) -> list[int]:
+    def _outdated(self, connection: sa.Connection,
+                  lease_id: str) -> list[leases.NodeBooking]:
         """Outdate the plans of a lease's nodes; gives its bookings."""
         rows = db_bookings.read_of_leases(connection, [lease_id])
-        db_nodes.bump_all(connection, [row.node_uuid for row in rows])
-        return [row.id for row in rows]
+        commit.commit(connection, seen.read_again(connection, rows),
+                      self._clock.now)
+        return rows
 
 
 class Pinned:
@@ -217,6 +221,7 @@ def ours(nodes: int) -> Iterator[Ours]:
         conf = project_conf.load(config_files=[])
         conf.set_override('connection', url, 'database')
         conf.set_override('sqlite_synchronous', False, 'database')
+        conf.set_override('project_limits', False, 'leases')
         clock = Clock()
         engine = engine_module.build(conf, clock=clock)
         migrate.upgrade(engine.database)

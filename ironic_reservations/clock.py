@@ -10,16 +10,26 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The one place that asks what time it is."""
+"""The one place that asks this host what time it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 import datetime
+import time
 
 Clock = Callable[[], datetime.datetime]
+Timer = Callable[[], float]
+
+# NOTE: goes on while a host sleeps, where there is such a clock.
+_ELAPSED = getattr(time, 'CLOCK_BOOTTIME', time.CLOCK_MONOTONIC)
 
 
 def utc_now() -> datetime.datetime:
-    """Give the present time, zone-aware, in UTC."""
+    """Return the present time by this host's clock, zone-aware, in UTC."""
     return datetime.datetime.now(datetime.UTC)
+
+
+def elapsed() -> float:
+    """Return seconds since some moment, which nobody can set back."""
+    return time.clock_gettime(_ELAPSED)

@@ -29,10 +29,13 @@ class ReservationError(Exception):
     :param message: a sentence for the person who must act.
     :param details: what a program may want besides, JSON-serializable;
         ``reasons`` (a list of objects) is the one that most errors carry.
+    :cvar retry_after: in how many seconds it is worth trying again, where
+        that can be told.
     """
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = 'service.unexpected'
+    retry_after: ClassVar[int | None] = None
 
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -141,10 +144,17 @@ class ExtensionRefused(ReservationError):
     status, code = 409, 'reservation.extension_refused'
 
 
+class ReservationLimit(ReservationError):
+    """A project may not have one more reservation, or none for so long."""
+
+    status, code = 403, 'reservation.limit_exceeded'
+
+
 class Contention(ReservationError):
     """Other requests changed the same nodes each time that we tried."""
 
     status, code = 503, 'reservation.contention'
+    retry_after = 1
 
 
 class ProofRequired(ReservationError):
@@ -257,9 +267,31 @@ class PropertyNotFound(ReservationError):
 
 
 class DatabaseUnavailable(ReservationError):
-    """The reservations' database does not answer."""
+    """The reservations' database does not answer; nothing was changed."""
 
     status, code = 503, 'service.database_unavailable'
+    retry_after = 5
+
+
+class OutcomeUnknown(DatabaseUnavailable):
+    """The database was lost when it may have committed already."""
+
+    code = 'service.outcome_unknown'
+    retry_after = 1
+
+    def __init__(self, message: str = (
+            'The database of the reservations was lost while it was '
+            'committing: what was asked for may or may not have been done. '
+            'Look with GET, or ask again with the same uuid or '
+            'Idempotency-Key, which does nothing twice.'),
+            **details: Any) -> None:
+        super().__init__(message, **details)
+
+
+class ClockSkewed(DatabaseUnavailable):
+    """The clock of this host is off, so it does not judge promises."""
+
+    code = 'service.clock_skewed'
 
 
 class IronicUnavailable(ReservationError):
@@ -278,6 +310,24 @@ class NovaUnavailable(ReservationError):
     """Nova does not answer, or refuses our own credentials."""
 
     status, code = 503, 'service.nova_unavailable'
+
+
+class HandedOverLate(ReservationError):
+    """A request stood still between its admission and Ironic."""
+
+    status, code = 503, 'guard.handed_over_late'
+
+
+class Overtaken(ReservationError):
+    """A request was carried out after its node had become another's."""
+
+    status, code = 403, 'guard.overtaken'
+
+
+class TicketInvalid(ReservationError):
+    """A ticket of the reconciler that is unknown, used, void or too old."""
+
+    status, code = 403, 'guard.ticket_invalid'
 
 
 class ProofUnknown(ReservationError):

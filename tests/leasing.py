@@ -32,7 +32,9 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import seen
 from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
@@ -144,6 +146,24 @@ class Leasing:
                 db_hosts.insert(connection, node.uuid, self.world.clock())
         return [node.uuid for node in made]
 
+    def change_host(self, node_uuid: str, **known: Any) -> None:
+        """Have the mirror say something else of a host."""
+        with self.engine.database.write() as connection:
+            node = db_nodes.read_nodes(connection, (node_uuid,))[node_uuid]
+            node = dataclasses.replace(node, **known)
+            db_nodes.update_facts(connection, (node,), self.world.clock())
+            db_nodes.replace_traits(connection, (node,))
+
+    def resize_host(self, node_uuid: str, vcpus: int) -> None:
+        """Have a compute host get larger or smaller."""
+        with self.engine.database.read() as connection:
+            node = db_nodes.read_nodes(connection, (node_uuid,))[node_uuid]
+        assert node.inventories is not None
+        self.change_host(node_uuid, inventories=tuple(
+            (name, dataclasses.replace(there, total=vcpus, max_unit=vcpus)
+             if name == flavors.VCPU else there)
+            for name, there in node.inventories))
+
     def host_id(self, node_uuid: str) -> int:
         """Give the id of the host that a node is."""
         return hosts.find(self.engine, node_uuid).id
@@ -252,10 +272,8 @@ class Leasing:
         there = [booking for booking in lease.bookings
                  if booking.state is before]
         with self.engine.database.write() as connection:
-            db_nodes.bump_all(connection,
-                              [booking.node_uuid for booking in there])
-            db_bookings.update_state(
-                connection, [booking.id for booking in there], after, now)
+            commit.commit(connection, seen.read_again(connection, there), now)
+            db_bookings.update_state(connection, there, after, now)
             assert db_leases.update(connection, lease, dataclasses.replace(
                 lease, status=status, updated_at=now), now)
 
@@ -267,10 +285,10 @@ class Leasing:
             if not ending:
                 continue
             with self.engine.database.write() as connection:
-                db_nodes.bump_all(connection,
-                                  [booking.node_uuid for booking in ending])
-                db_bookings.delete(connection,
-                                   [booking.id for booking in ending])
+                commit.commit(connection,
+                              seen.read_again(connection, ending),
+                              self.world.clock())
+                db_bookings.delete(connection, ending)
                 if lease.status is leases.LeaseStatus.DELETING:
                     assert db_leases.delete(connection, lease)
                 elif lease.status is leases.LeaseStatus.TERMINATING:

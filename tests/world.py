@@ -51,6 +51,8 @@ from ironic_reservations.engine import reserve
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import mirror
+from ironic_reservations.reconciler import uncertain
+from tests import timeline_writes
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 _PAGE = 2
@@ -77,9 +79,19 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = NOON
+        self._back = 0.0
 
     def __call__(self) -> datetime.datetime:
         return self.now
+
+    def elapsed(self) -> float:
+        """Give the seconds that have passed, whatever was set back."""
+        return (self.now - NOON).total_seconds() + self._back
+
+    def set_back(self, seconds: float) -> None:
+        """Set the time back, which makes none that has passed undone."""
+        self.now -= datetime.timedelta(seconds=seconds)
+        self._back += seconds
 
     def advance(self, seconds: float) -> None:
         self.now += datetime.timedelta(seconds=seconds)
@@ -92,6 +104,10 @@ class StandInIronic(ironic.Ironic):
     :ivar changed: what was changed, by the call and the node.
     :ivar refuses: the nodes that let nothing be changed.
     :ivar cleaning: where a node goes that is undeployed.
+    :ivar conductor_silent: whether no conductor answers.
+    :ivar silent: the conductors that do not answer.
+    :ivar conductors: by node, where it is not that of all others.
+    :ivar allocations: by their uuids.
     :ivar interruptions: by the name of a call, what happens right before
         it is answered: once each.
     """
@@ -104,6 +120,10 @@ class StandInIronic(ironic.Ironic):
         self.refuses: set[str] = set()
         self.cleaning = facts.AVAILABLE
         self.down = False
+        self.conductor_silent = False
+        self.silent: set[str] = set()
+        self.conductors: dict[str, str] = {}
+        self.allocations: dict[str, ironic.Allocation] = {}
         self.answers_nothing = False
         self._ticks = itertools.count()
         self._touched: dict[str, int] = {}
@@ -150,19 +170,46 @@ class StandInIronic(ironic.Ironic):
                     [node for node in self.there.values()
                      if _matches(node, filters)])
 
-    def write_lessee(self, uuid: str, lessee: str | None) -> None:
+    def settled(self, uuid: str) -> tuple[facts.Node, bool] | None:
+        self._answer('settled')
+        node = self.there.get(uuid)
+        return None if node is None else (node, uuid in self.refuses)
+
+    def conductor_of(self, uuid: str) -> str | None:
+        self._answer('conductor_of')
+        return (self.conductors.get(uuid, 'conductor') if uuid in self.there
+                else None)
+
+    def ask_conductor(self, uuid: str) -> None:
+        self._answer('ask_conductor')
+        if self.conductor_silent or self.conductor_of(uuid) in self.silent:
+            raise errors.IronicUnavailable('its conductor does not answer')
+
+    def allocation(self, uuid: str) -> ironic.Allocation | None:
+        self._answer('allocation')
+        return self.allocations.get(uuid)
+
+    def delete_allocation(self, uuid: str) -> None:
+        self._answer('delete_allocation')
+        self.allocations.pop(uuid, None)
+        for node in [*self.there.values()]:
+            if node.instance_uuid == uuid:
+                self.change(node.uuid, instance_uuid=None)
+
+    def write_lessee(self, uuid: str, lessee: str | None,
+                     ticket: str | None = None) -> None:
         self._change('write_lessee', uuid)
         self.change(uuid, lessee=lessee)
 
-    def undeploy(self, uuid: str) -> None:
+    def undeploy(self, uuid: str, ticket: str | None = None) -> None:
         self._change('undeploy', uuid)
         self.change(uuid, provision_state=self.cleaning, instance_uuid=None)
 
-    def abort(self, uuid: str) -> None:
+    def abort(self, uuid: str, ticket: str | None = None) -> None:
         self._change('abort', uuid)
         self.change(uuid, provision_state='deploy failed')
 
-    def clear_instance(self, uuid: str) -> None:
+    def clear_instance(self, uuid: str, ticket: str | None = None) -> None:
         self._change('clear_instance', uuid)
         self.change(uuid, instance_uuid=None)
 
@@ -207,6 +254,10 @@ def configured(url: str, **overrides: Any) -> cfg.ConfigOpts:
     conf = project_conf.load(config_files=[])
     conf.set_override('connection', url, 'database')
     conf.set_override('sqlite_synchronous', False, 'database')
+    # NOTE: workers of tests that wait for a core stand still for seconds.
+    conf.set_override('idle_in_transaction_timeout', 60, 'database')
+    # NOTE: what a project may have is for the tests of just that.
+    conf.set_override('project_limits', False, 'leases')
     for key, value in overrides.items():
         group, _, name = key.rpartition('__')
         conf.set_override(name, value, group or None)
@@ -246,12 +297,13 @@ class World(fixtures.Fixture):
                                 'reservations.sqlite')
             path.write_bytes(_empty_sqlite())
             self._url = f'sqlite:///{path}'
+        self.useFixture(timeline_writes.Watch())
         self.conf = configured(self._url, **self._options)
         self.clock = Clock()
         self.ironic = StandInIronic()
         self.engine = dataclasses.replace(
             engine_module.build(self.conf, self.ironic, self.clock),
-            database=_Interruptible(self.conf))
+            database=_Interruptible(self.conf), timer=self.clock.elapsed)
         self.addCleanup(self.engine.database.close)
 
     @property
@@ -259,6 +311,12 @@ class World(fixtures.Fixture):
         """The URL of the database."""
         assert self._url is not None
         return self._url
+
+    def empty(self) -> None:
+        """Delete all rows, for who begins once more."""
+        with self.engine.database.write() as opened:
+            for table in reversed(tables.metadata.sorted_tables):
+                opened.execute(table.delete())
 
     def enrol(self, count: int = 1, mirrored: bool = True,
               **known: Any) -> list[str]:
@@ -293,9 +351,10 @@ class World(fixtures.Fixture):
         ask.setdefault('instance_uuid', new_uuid())
         sees = ask.pop('sees', ALL_NODES)
         observer = ask.pop('observer', None)
+        limited = ask.pop('limited', False)
         return reserve.reserve(
             self.engine, pick.Ask(node_uuids=node_uuids or None, **ask), sees,
-            observer)
+            observer, limited)
 
     def use(self, reservation: facts.Reservation) -> None:
         """Deploy a node with its proof."""
@@ -303,6 +362,15 @@ class World(fixtures.Fixture):
                                 reservation.uuid)
         self.ironic.deploy(reservation.node_uuid, reservation.instance_uuid)
         passage.close(self.engine, through, True)
+
+    def find_out(self) -> None:
+        """Let so much time pass that the fate of all requests is known."""
+        looks = uncertain.Uncertain(self.engine, self.ironic)
+        self.clock.advance(self.conf.guard.passage_timeout
+                           + self.conf.guard.rpc_timeout)
+        looks.look()
+        self.clock.advance(uncertain.BETWEEN_LOOKS)
+        looks.look()
 
     def before_next_write(self, action: Callable[[], None]) -> None:
         """Have something happen between a plan and its commit, once."""
@@ -314,8 +382,9 @@ class World(fixtures.Fixture):
 
         :param clock: by default that of this world.
         """
-        other = engine_module.build(self.conf, self.ironic,
-                                    clock or self.clock)
+        other = dataclasses.replace(
+            engine_module.build(self.conf, self.ironic, clock or self.clock),
+            timer=self.clock.elapsed)
         self.addCleanup(other.database.close)
         return other
 

@@ -36,6 +36,7 @@ from ironic_reservations.api import leases
 from ironic_reservations.api import metrics as api_metrics
 from ironic_reservations.api import reservations
 from ironic_reservations.api import root
+from ironic_reservations.api import unread
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
 
@@ -70,10 +71,11 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
     plain['/healthcheck'] = health.Health(engine)
     if conf.api.metrics:
         plain['/metrics'] = metrics
-    app: wsgi.Application = front.Front(_Fork(plain, guarded), metrics)
+    app: wsgi.Application = front.Front(
+        _Fork(plain, guarded), metrics, engine.announcer.audit)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
-    return RequestId(app, conf)
+    return unread.Unread(RequestId(app, conf))
 
 
 def _resources(engine: Engine, enforcer: policies.Enforcer,

@@ -26,6 +26,7 @@ from ironic_reservations.api import host_types
 from ironic_reservations.api import lease_body
 from ironic_reservations.api import root
 from ironic_reservations.api import types
+from ironic_reservations.api import visible_properties
 from ironic_reservations.engine import availability
 from ironic_reservations.engine import Engine
 
@@ -54,11 +55,13 @@ class Availability(root.Resource):
             raise errors.InvalidValue(
                 'count asks when so many hosts are free, which depends on '
                 'for how long. Send duration, too, in seconds.')
+        texts = (types.given(asked.hypervisor_properties) or '',
+                 types.given(asked.resource_properties) or '')
+        visible_properties.check(self._engine, self._enforcer, context,
+                                 (texts,))
         found = availability.look(
             self._engine, resource_class=types.given(asked.resource_class),
-            hypervisor_properties=types.given(asked.hypervisor_properties)
-            or '',
-            resource_properties=types.given(asked.resource_properties) or '',
+            hypervisor_properties=texts[0], resource_properties=texts[1],
             start=start, end=end, count=count, duration=duration)
         return expose.answer({'availability': {
             'start_date': dates.write(start), 'end_date': dates.write(end),

@@ -18,7 +18,6 @@ What comes through can be read in one way only, whatever reads it next.
 from __future__ import annotations
 
 from collections.abc import Iterable
-import dataclasses
 import io
 import json
 import math
@@ -27,8 +26,9 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.planner import nesting
 
-#: Where the outcome is kept for whoever answers the request.
+#: Where the body is kept for whoever answers the request.
 KEY = 'ironic_reservations.body'
 
 JSON = 'application/json'
@@ -40,45 +40,45 @@ _ESCAPED_SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
 _LENGTH = re.compile(r'[0-9]{1,18}')
 
 
-@dataclasses.dataclass(frozen=True)
 class Body:
-    """What a request carried.
+    """The body of a request, which nobody has read yet.
 
-    :ivar raw: the bytes, as far as they were read.
-    :ivar refusal: why they are not a JSON document.
+    :param environ: of the request.
+    :param max_size: the largest one that is read, in bytes.
     """
 
-    raw: bytes = b''
-    document: Any = None
-    refusal: errors.ReservationError | None = None
+    def __init__(self, environ: wsgi.Environ, max_size: int) -> None:
+        self._environ = dict(environ)
+        self._max_size = max_size
 
     def expect_json(self) -> Any:
-        """Give the document.
+        """Read the document.
 
         :raises ReservationError: there is none, or it cannot be read.
         """
-        if self.refusal is not None:
-            raise self.refusal
-        if not self.raw:
+        raw = _read(self._environ, self._max_size)
+        if not raw:
             raise errors.Malformed('The request has no body. Send a JSON '
                                    'document.')
-        return self.document
+        _check_type(self._environ)
+        return _load(raw)
 
     def expect_nothing(self) -> None:
-        """Make sure that there is no body.
+        """Check that there is no body.
 
         :raises Malformed: there is one, which nobody would read.
         """
-        if self.raw or self.refusal is not None:
+        if (self._environ.get('HTTP_TRANSFER_ENCODING')
+                or self._environ.get('CONTENT_LENGTH', '').strip('0')):
             raise errors.Malformed('This request takes no body. Send it '
                                    'without one.')
 
 
 class Gate:
-    """Reads the body of each request and passes on a canonical one.
+    """Keeps the body of each request for the one handler that reads it.
 
-    A refusal is kept, not raised, so that a path or a method that is not
-    there is told first.
+    NOTE: nothing is read here, nor by what comes next: who sends it, what
+    for, and whether anything is there to take it is found out before.
 
     :param max_size: the largest body, in bytes.
     """
@@ -89,23 +89,13 @@ class Gate:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        try:
-            raw = _read(environ, self._max_size)
-        except errors.ReservationError as exc:
-            body = Body(refusal=exc)
-        else:
-            body = _parse(raw, environ) if raw else Body()
-        environ[KEY] = body
-        passed = b'' if body.refusal is not None else body.raw
-        environ['wsgi.input'] = io.BytesIO(passed)
-        environ['CONTENT_LENGTH'] = str(len(passed))
-        environ.pop('HTTP_TRANSFER_ENCODING', None)
+        environ[KEY] = Body(environ, self._max_size)
         # NOTE: pecan reads forms and multipart bodies wherever the type
         # says so; there are none in this API.
-        if passed:
-            environ['CONTENT_TYPE'] = JSON
-        else:
-            environ.pop('CONTENT_TYPE', None)
+        environ['wsgi.input'] = io.BytesIO()
+        environ['CONTENT_LENGTH'] = '0'
+        environ.pop('HTTP_TRANSFER_ENCODING', None)
+        environ.pop('CONTENT_TYPE', None)
         return self._application(environ, start_response)
 
 
@@ -135,14 +125,6 @@ def _read(environ: wsgi.Environ, max_size: int) -> bytes:
     return b''.join(chunks)
 
 
-def _parse(raw: bytes, environ: wsgi.Environ) -> Body:
-    try:
-        _check_type(environ)
-        return Body(raw, _load(raw))
-    except errors.ReservationError as exc:
-        return Body(raw, refusal=exc)
-
-
 def _check_type(environ: wsgi.Environ) -> None:
     stated = environ.get('CONTENT_TYPE', '')
     kind, *parameters = (part.strip().lower() for part in stated.split(';'))
@@ -165,6 +147,7 @@ def _check_type(environ: wsgi.Environ) -> None:
 
 def _load(raw: bytes) -> Any:
     try:
+        nesting.check(raw, _MAX_DEPTH)
         text = raw.decode('utf-8')
         document = json.loads(text, object_pairs_hook=_object,
                               parse_float=_number, parse_constant=_constant)
@@ -172,12 +155,13 @@ def _load(raw: bytes) -> Any:
             json.dumps(document, ensure_ascii=False).encode('utf-8')
     except UnicodeError as exc:
         raise errors.Malformed('The body is not text in UTF-8.') from exc
-    except RecursionError as exc:
-        raise _too_deep() from exc
+    except nesting.TooDeep as exc:
+        raise errors.Malformed(
+            'The body is nested too deeply to be a request of this API.'
+        ) from exc
     except ValueError as exc:
         raise errors.Malformed(
             f'The body is not a JSON document: {exc}.') from exc
-    _check_depth(document, _MAX_DEPTH)
     return document
 
 
@@ -198,19 +182,3 @@ def _number(literal: str) -> float:
 
 def _constant(literal: str) -> float:
     raise ValueError(f'{literal} is not JSON')
-
-
-def _check_depth(value: Any, levels: int) -> None:
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list):
-        return
-    if not levels:
-        raise _too_deep()
-    for item in value:
-        _check_depth(item, levels - 1)
-
-
-def _too_deep() -> errors.Malformed:
-    return errors.Malformed('The body is nested too deeply to be a request '
-                            'of this API.')

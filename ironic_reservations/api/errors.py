@@ -80,6 +80,8 @@ def answer(error: errors.ReservationError, environ: wsgi.Environ,
         minor is None or minor >= dialect.details_since)
     headers = [('Content-Type', 'application/json'),
                ('Content-Length', str(len(body)))]
+    if error.retry_after is not None:
+        headers.append(('Retry-After', str(error.retry_after)))
     if isinstance(error, errors.MethodNotAllowed):
         headers.append(('Allow', ', '.join(error.details.get('allow', ()))))
     return wsgi.Answer(status, headers, body)

@@ -21,16 +21,17 @@ from oslo_context import context as oslo_context
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.api import audited
 from ironic_reservations.api import dialects
 from ironic_reservations.api import errors as api_errors
+from ironic_reservations.api import logged
 from ironic_reservations.api import metrics as api_metrics
 from ironic_reservations.api import wsgi
+from ironic_reservations.engine import audit
 
 LOG = log.getLogger(__name__)
 
 _PROOF = re.compile('(reservations/[0-9a-fA-F]{8})[^/]*')
-#: As much of a path as the log gets, in characters.
-_LOGGED = 200
 #: Where the layers inside find the minor version in use.
 MINOR = 'ironic_reservations.minor'
 
@@ -39,8 +40,9 @@ class Front:
     """Agrees on a version and turns what goes wrong into an answer."""
 
     def __init__(self, application: wsgi.Application,
-                 metrics: api_metrics.Metrics) -> None:
+                 metrics: api_metrics.Metrics, events: audit.Audit) -> None:
         self._application = application
+        self._events = events
         self._metrics = metrics
 
     def __call__(self, environ: wsgi.Environ,
@@ -66,8 +68,9 @@ class Front:
             if before is not None:
                 before.update_store()
         self._metrics.count(method, answer.status, code)
+        audited.record(self._events, environ, answer, code)
         LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),
-                 method, _shown(environ), answer.status,
+                 logged.quoted(method), _shown(environ), answer.status,
                  '' if code is None else f' {code}')
         answer.headers.extend(dialect.line.headers(minor))
         return answer.send(start_response, with_body=method != 'HEAD')
@@ -80,7 +83,7 @@ def _shown(environ: wsgi.Environ) -> str:
     told: enough to find it in a list.
     """
     path: str = environ.get('SCRIPT_NAME', '') + environ['PATH_INFO']
-    return ascii(_PROOF.sub(r'\1...', path)[:_LOGGED])[1:-1]
+    return logged.quoted(_PROOF.sub(r'\1...', path))
 
 
 def _make_plain(environ: wsgi.Environ) -> None:

@@ -19,30 +19,49 @@ from typing import Any
 
 from oslo_middleware import healthcheck
 from oslo_middleware.healthcheck import pluginbase
-import sqlalchemy as sa
 
-from ironic_reservations import errors
-from ironic_reservations.db import connection
+from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import Engine
+
+#: An answer of the database that is younger, in seconds, will do.
+_FRESH = 1.0
+#: How long, in seconds, another one is waited for.
+_PATIENCE = 1.0
 
 
 class Database(pluginbase.HealthcheckBaseExtension):
-    """Healthy as long as the database answers."""
+    """Healthy as long as the database answers, and this host's clock is right.
+
+    NOTE: asked on a connection of its own and on another thread, so that it
+    is told in time whatever the database does.
+    """
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.conf, {})
-        self._engine = engine
+        self._clock = (
+            engine.clock if isinstance(engine.clock, db_clock.DatabaseClock)
+            else db_clock.DatabaseClock(engine.database,
+                                        engine.conf.database.max_clock_skew))
 
     def healthcheck(self, server_port: int) -> pluginbase.HealthcheckResult:
-        """Ask the database for nothing."""
-        try:
-            with self._engine.database.read() as opened:
-                opened.execute(sa.select(1))
-        except (errors.DatabaseUnavailable, connection.Conflict) as exc:
+        """Ask the database for the time."""
+        known, silent = self._clock.answered(_FRESH, _PATIENCE)
+        if known is None:
             return pluginbase.HealthcheckResult(
                 available=False, reason='database unavailable',
-                details=str(exc))
-        return pluginbase.HealthcheckResult(available=True, reason='OK')
+                details='The database of the reservations has not answered.')
+        if silent is not None:
+            return pluginbase.HealthcheckResult(
+                available=False, reason='database unavailable',
+                details='The database of the reservations has last answered '
+                        f'{silent:.0f} s ago.')
+        told = (f"This host's clock is {known.skew:+.3f} s from the "
+                f"database's, give or take {known.error:.3f} s.")
+        if self._clock.is_off(known):
+            return pluginbase.HealthcheckResult(
+                available=False, reason='clock skewed', details=told)
+        return pluginbase.HealthcheckResult(available=True, reason='OK',
+                                            details=told)
 
 
 class Health(healthcheck.Healthcheck):

@@ -62,8 +62,8 @@ class AvailabilityQuery(lease_types.Window):
     """The query of ``GET /v1/availability``."""
 
     resource_class = types.attribute(types.ResourceClass())
-    hypervisor_properties = types.attribute(types.Text())
-    resource_properties = types.attribute(types.Text())
+    hypervisor_properties = types.attribute(types.Properties())
+    resource_properties = types.attribute(types.Properties())
     count = types.attribute(types.Whole())
     duration = types.attribute(types.Whole())
 
@@ -142,6 +142,10 @@ def _capability(key: str, value: Any) -> str:
         raise errors.InvalidValue(
             f'{key}: a string of at most {_MAX_VALUE} characters is '
             f'expected, not {types.shown(value)}.')
+    if not value.isprintable():
+        raise errors.InvalidValue(
+            f'{key}: {types.shown(value)} has characters that are not to be '
+            'printed. Leave them out.')
     return value
 
 

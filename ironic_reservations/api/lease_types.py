@@ -32,6 +32,8 @@ _MAX_NAME = 80
 _MAX_FLAVOR = 255
 _MAX_HOSTS = 1_000_000
 _MAX_ITEMS = 1000
+#: Of one lease: each is planned by itself.
+_MAX_RESERVATIONS = 50
 _BEFORE_END = ('', 'default', 'snapshot')
 _NUMBER = re.compile('[0-9]{1,9}')
 
@@ -185,9 +187,9 @@ class Objects(wtypes.UserType):
 
     @staticmethod
     def validate(value: Any) -> list[dict[str, Any]]:
-        if not isinstance(value, list) or len(value) > _MAX_ITEMS:
-            raise ValueError(f'a list of at most {_MAX_ITEMS} objects is '
-                             f'expected, not {types.shown(value)}')
+        if not isinstance(value, list) or len(value) > _MAX_RESERVATIONS:
+            raise ValueError(f'a list of at most {_MAX_RESERVATIONS} objects '
+                             f'is expected, not {types.shown(value)}')
         for item in value:
             if not isinstance(item, dict):
                 raise ValueError('a list of objects is expected, not one '
@@ -242,8 +244,8 @@ class NewReservation(wtypes.Base):
     resource_type = types.attribute(types.Text())
     min = types.attribute(Count('hosts'))
     max = types.attribute(Count('hosts'))
-    hypervisor_properties = types.attribute(types.Text())
-    resource_properties = types.attribute(types.Text())
+    hypervisor_properties = types.attribute(types.Properties())
+    resource_properties = types.attribute(types.Properties())
     before_end = types.attribute(BeforeEnd())
 
 
@@ -256,7 +258,7 @@ class NewInstances(wtypes.Base):
     disk_gb = types.attribute(Size())
     amount = types.attribute(Count('instances'))
     affinity = types.attribute(Affinity())
-    resource_properties = types.attribute(types.Text())
+    resource_properties = types.attribute(types.Properties())
 
 
 class NewFlavored(NewInstances):
@@ -288,8 +290,8 @@ class ReservationUpdate(wtypes.Base):
     id = types.attribute(types.Uuid())
     min = types.attribute(Count('hosts'))
     max = types.attribute(Count('hosts'))
-    hypervisor_properties = types.attribute(types.Text())
-    resource_properties = types.attribute(types.Text())
+    hypervisor_properties = types.attribute(types.Properties())
+    resource_properties = types.attribute(types.Properties())
     give_back = types.attribute(Hosts())
     vcpus = types.attribute(Size())
     memory_mb = types.attribute(Size())

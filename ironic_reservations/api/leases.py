@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import datetime
 from typing import Any
 from urllib import parse
 
@@ -30,6 +31,7 @@ from ironic_reservations.api import root
 from ironic_reservations.api import types
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
+from ironic_reservations.api import visible_properties
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import change as lease_change
@@ -60,31 +62,45 @@ class Leases(root.Resource):
         ask = lease_body.new_lease(
             call.document, self._engine.clock(), context.project_id,
             context.user_id, _idempotency_key(call))
+        visible_properties.check(
+            self._engine, self._enforcer, context,
+            ((wish.hypervisor_properties, wish.resource_properties)
+             for wish in ask.wishes))
+        unlimited = _unlimited(self._enforcer, call, context.project_id)
         if types.given(call.query.dry_run):
-            return _answer(lease_create.create(self._engine, ask,
-                                               dry_run=True))
-        made = lease_create.create(self._engine, ask)
+            return _answer(lease_create.create(
+                self._engine, ask, dry_run=True, unlimited=unlimited))
+        made = lease_create.create(self._engine, ask, unlimited=unlimited)
         base = url.root(call.environ, self._engine.conf)
         return _answer(made, 201, Location=f'{base}{_PATH}/{made.id}')
 
     @expose.expose(query=lease_types.LeaseQuery)
     def get(self, call: expose.Call) -> pecan.Response:
-        """List leases, the oldest first; in pages where that is asked."""
+        """List leases, the oldest first.
+
+        NOTE: without a limit, as the clients of Blazar ask, those that were
+        over long ago are left out: such a client looks for a name in the one
+        list that it gets, and must find what is live there.
+        """
         asked = call.query
+        conf = self._engine.conf
         project = self._visible_project(call, types.given(asked.project))
-        limit = types.given(asked.limit)
-        if limit is not None:
-            limit = min(limit, self._engine.conf.api.max_limit)
+        given, since = types.given(asked.limit), None
+        limit = min(given or conf.api.max_limit, conf.api.max_limit)
+        if given is None:
+            since = self._engine.clock() - datetime.timedelta(
+                days=conf.leases.listed)
         page = [] if project == '' else lease_find.page(
-            self._engine, project, limit, types.given(asked.marker))
+            self._engine, project, limit, types.given(asked.marker), since)
         document: dict[str, Any] = {
             'leases': [lease_shape.shape(each) for each in page]}
-        if limit is not None and limit == len(page):
-            document['next'] = self._next(call, limit, page[-1].id)
+        if limit == len(page):
+            document['next'] = self._next(call, given and limit, page[-1].id)
         return expose.answer(document)
 
-    def _next(self, call: expose.Call, limit: int, last: str) -> str:
-        asked = {'limit': str(limit), 'marker': last}
+    def _next(self, call: expose.Call, limit: int | None, last: str) -> str:
+        asked = {} if limit is None else {'limit': str(limit)}
+        asked['marker'] = last
         project = types.given(call.query.project)
         if project is not None:
             asked['project'] = project
@@ -127,9 +143,14 @@ class Lease(root.Resource):
         found = self._find(call, ident, 'update')
         change = lease_body.lease_change(
             call.document, self._engine.clock(), self._nodes_of)
+        visible_properties.check(
+            self._engine, self._enforcer, call.context,
+            ((wish.hypervisor_properties, wish.resource_properties)
+             for wish in change.wishes))
         return _answer(lease_change.change(
             self._engine, found.id, change,
-            dry_run=bool(types.given(call.query.dry_run))))
+            dry_run=bool(types.given(call.query.dry_run)),
+            unlimited=_unlimited(self._enforcer, call, found.project_id)))
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -174,6 +195,13 @@ def _answer(lease: leases.Lease, status: int = 200,
             **headers: str) -> pecan.Response:
     return expose.answer({'lease': lease_shape.shape(lease)}, status,
                          **headers)
+
+
+def _unlimited(enforcer: policies.Enforcer, call: expose.Call,
+               project_id: str | None) -> bool:
+    """Return whether the caller may exceed the limits of a project."""
+    return enforcer.check(call.context, _POLICY + 'exceed_limits',
+                          {'project_id': project_id or ''})
 
 
 def _idempotency_key(call: expose.Call) -> str | None:

@@ -25,8 +25,10 @@ from prometheus_client import registry as prometheus_registry
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
@@ -37,6 +39,8 @@ from ironic_reservations.planner.placement import holds
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))
 _PREFIX = 'ironic_reservations_'
+#: How long, in seconds, the database may take to tell the time.
+_PATIENCE = 1.0
 
 
 class Metrics:
@@ -60,6 +64,8 @@ class Metrics:
             registry=self._registry,
             buckets=(.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
         self._registry.register(_Live(engine))
+        if isinstance(engine.clock, db_clock.DatabaseClock):
+            self._registry.register(_Clock(engine.clock))
         if engine.placement is not None:
             self._registry.register(_Held(engine))
 
@@ -108,7 +114,13 @@ class _Live(prometheus_registry.Collector):
                 _PREFIX + 'live', 'Live reservations, by state.',
                 labels=('state',)),
             core.GaugeMetricFamily(
-                _PREFIX + 'leases', 'Leases, by status.',
+                _PREFIX + 'uncertain_requests',
+                'Requests to Ironic whose outcome is not known.'),
+            core.GaugeMetricFamily(
+                _PREFIX + 'uncertain_oldest_seconds',
+                'For how long the oldest should have had an answer.'),
+            core.GaugeMetricFamily(
+                _PREFIX + 'leases', 'Leases that are not over, by status.',
                 labels=('status',)),
             core.GaugeMetricFamily(
                 _PREFIX + 'leases_waiting',
@@ -117,22 +129,64 @@ class _Live(prometheus_registry.Collector):
 
     def collect(self) -> Iterable[core.Metric]:
         """Count all of it."""
-        live, there, waiting = families = self._families()
+        live, unsure, oldest, there, waiting = families = self._families()
         try:
+            now = self._engine.clock()
             with self._engine.database.read() as connection:
-                counts = db_reservations.count_live(connection,
-                                                    self._engine.clock())
+                counts = db_reservations.count_live(connection, now)
                 standing = db_lease_work.count(connection)
+                overdue, since = db_passages.count_overdue(connection, now)
         except errors.DatabaseUnavailable:
             # NOTE: the other metrics are wanted most of all now; a gauge
             # that is absent does not claim that there are none.
             return []
         for state in facts.State:
             live.add_metric((state.value,), counts.get(state, 0))
+        unsure.add_metric((), overdue)
+        oldest.add_metric((), 0 if since is None
+                          else (now - since).total_seconds())
         for status in leases.LeaseStatus:
+            if status is leases.LeaseStatus.TERMINATED:
+                continue
             count, stuck = standing.get(status, (0, 0))
             there.add_metric((status.value,), count)
             waiting.add_metric((status.value,), stuck)
+        return families
+
+
+class _Clock(prometheus_registry.Collector):
+    """How this host's clock stands to the database's."""
+
+    def __init__(self, clock: db_clock.DatabaseClock) -> None:
+        self._clock = clock
+
+    def describe(self) -> Iterable[core.Metric]:
+        """Name the metrics without asking the database."""
+        return self._families()
+
+    @staticmethod
+    def _families() -> list[core.GaugeMetricFamily]:
+        return [
+            core.GaugeMetricFamily(
+                _PREFIX + 'clock_skew_seconds',
+                "How far this host's clock is ahead of the database's."),
+            core.GaugeMetricFamily(
+                _PREFIX + 'clock_error_seconds',
+                'By how much the skew, and the time that this process tells, '
+                'may be wrong.'),
+            core.GaugeMetricFamily(
+                _PREFIX + 'clock_silence_seconds',
+                'For how long the database has not answered; 0 where it '
+                'does.')]
+
+    def collect(self) -> Iterable[core.Metric]:
+        """Tell what has been measured, or measure it."""
+        skew, error, silence = families = self._families()
+        known, silent = self._clock.answered(db_clock.REFRESH, _PATIENCE)
+        if known is not None:
+            skew.add_metric((), known.skew)
+            error.add_metric((), known.error)
+        silence.add_metric((), silent or 0)
         return families
 
 

@@ -31,6 +31,7 @@ from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
@@ -68,7 +69,9 @@ class Reservations(root.Resource):
             project_id=context.project_id)
         with self._metrics.picking():
             made = reserve.reserve(self._engine, ask, sees,
-                                   call.environ.get(OBSERVER))
+                                   call.environ.get(OBSERVER),
+                                   _limited(self._engine, self._enforcer,
+                                            call, context.project_id))
         base = url.root(call.environ, self._engine.conf)
         return expose.answer({'reservation': shaper(call.minor, base)(made)},
                              201, Location=f'{base}{_PATH}/{made.uuid}')
@@ -171,7 +174,15 @@ class Reservations(root.Resource):
             # NOTE: one that expired between two pages still marks a place.
             return
         if not _may(self._enforcer, call, 'get', reservation):
-            raise errors.ReservationNotFound(find.unknown(marker))
+            raise find.no_marker(marker)
+
+
+def _limited(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
+             project_id: str | None) -> bool:
+    """Return whether the limits of a project hold for the caller."""
+    return limits.counted(engine.conf, enforcer.check(
+        call.context, _POLICY + 'exceed_limits',
+        {'project_id': project_id or ''}))
 
 
 class Reservation(root.Resource):
@@ -195,12 +206,14 @@ class Reservation(root.Resource):
                             call.minor, 'path')
         return self._answer(call, renew.renew(
             self._engine, found.uuid, types.given(wanted.expires_at),
-            types.given(wanted.ttl)))
+            types.given(wanted.ttl), found,
+            _limited(self._engine, self._enforcer, call, found.project_id)))
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
         """Release the reservation."""
-        release.release(self._engine, self._find(call, ident, 'delete').uuid)
+        found = self._find(call, ident, 'delete')
+        release.release(self._engine, found.uuid, found)
         return expose.empty()
 
     def _answer(self, call: expose.Call, reservation: facts.Reservation,

@@ -229,6 +229,30 @@ class Text(wtypes.UserType):
         return value
 
 
+class Properties(Text):
+    """What is asked of hosts: text that shows all that is in it."""
+
+    name = 'properties'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError('a string is expected, not '
+                             f'{shown(value)}')
+        # NOTE: what moves the cursor or turns the direction of writing shows
+        # those who read it another text than the one that holds. JSON has
+        # its own spelling for such characters.
+        if not value.isprintable() and not _printable(value):
+            raise ValueError('printable characters and white space are '
+                             f'expected, not {shown(value)}')
+        return value
+
+
+def _printable(text: str) -> bool:
+    return all(each.isprintable() or each in '\t\r\n\u3000\u00a0'
+               for each in text)
+
+
 class Boolean(wtypes.UserType):
     """True or false."""
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+import dataclasses
 import json
 from typing import Any
 from typing import Protocol
@@ -34,13 +35,28 @@ from ironic_reservations.planner import facts
 #: Few nodes change between two polls.
 _CHANGED_PAGE = 50
 _FIELDS = ('uuid,name,provision_state,instance_uuid,maintenance,retired,'
-           'resource_class,traits,owner,lessee,properties,extra')
+           'resource_class,traits,owner,lessee,properties,extra,'
+           'power_state')
 #: What a lease can ask for.
 _PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
 #: The key of a node's ``extra`` by which an operator closes it.
 RESERVABLE = 'reservable'
 VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
 _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
+
+
+#: The state of an allocation that a conductor works on.
+ALLOCATING = 'allocating'
+#: What makes a request of ours void when it is late: see engine.tickets.
+TICKET_HEADER = 'OpenStack-Baremetal-Reservation-Ticket'
+
+
+@dataclasses.dataclass(frozen=True)
+class Allocation:
+    """An allocation of Ironic's."""
+
+    state: str | None
+    node_uuid: str | None
 
 
 class Refused(Exception):
@@ -98,6 +114,7 @@ class Ironic:
                  headers: Mapping[str, str] | None = None) -> None:
         self._transport = transport
         self._headers = {**_HEADERS, **(headers or {})}
+        self._caller = bool(headers)
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Ironic:
@@ -117,6 +134,13 @@ class Ironic:
         status, body = self._transport.send('GET', path, self._headers)
         if status in (200, 400, 404):
             return status, body
+        if status in (401, 403) and self._caller:
+            # NOTE: nothing is wrong with this service, nor will it be right
+            # later.
+            raise errors.Forbidden(
+                f'Ironic answered {status} when it was asked for nodes with '
+                'your credentials, so nothing was promised. Ask the operator '
+                'for a role that may see nodes.')
         raise errors.IronicUnavailable(
             f'Ironic answered {status} when it was asked for nodes, so '
             'nothing was promised. '
@@ -130,6 +154,8 @@ class Ironic:
         :param ident: its uuid or its name.
         :returns: ``None`` where Ironic shows no such node.
         :raises IronicUnavailable: Ironic did not answer.
+        :raises Forbidden: the caller, with whose eyes we look, may not see
+            nodes.
         """
         status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
                                  f'?fields={_FIELDS}')
@@ -144,60 +170,130 @@ class Ironic:
         for page in self._pages(filters):
             yield from map(_node, page)
 
+    def settled(self, uuid: str) -> tuple[facts.Node, bool] | None:
+        """Read one node, and whether a conductor has it locked.
+
+        :returns: ``None`` where Ironic shows no such node.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
+                                 'reservation')
+        if status != 200:
+            return None
+        return _node(body), body.get('reservation') is not None
+
+    def conductor_of(self, uuid: str) -> str | None:
+        """Return the host name of the conductor that has a node.
+
+        :returns: ``None`` where no conductor has it, or there is no such
+            node.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        status, body = self._get(f'/v1/nodes/{uuid}?fields=uuid,conductor')
+        return body.get('conductor') if status == 200 else None
+
+    def ask_conductor(self, uuid: str) -> None:
+        """Return when the conductor of a node has answered.
+
+        NOTE: Ironic asks the conductor itself for the interfaces that are
+        attached, behind all that has been sent to it before; a reader may
+        ask for that.
+
+        :raises IronicUnavailable: it has not.
+        """
+        status, answer = self._transport.send(
+            'GET', f'/v1/nodes/{uuid}/vifs', self._headers)
+        if status not in (200, 404):
+            raise errors.IronicUnavailable(
+                f'its conductor does not answer (GET /v1/nodes/{uuid}/vifs '
+                f'gives {status}: {_said(answer)})')
+
+    def allocation(self, uuid: str) -> Allocation | None:
+        """Read an allocation.
+
+        :returns: ``None`` where Ironic shows no such allocation.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        status, body = self._get(f'/v1/allocations/{uuid}')
+        if status == 400:
+            raise errors.IronicUnavailable(
+                f'Ironic answered 400 when it was asked for the allocation '
+                f'{uuid}: {_said(body)}')
+        return (None if status == 404 else
+                Allocation(body.get('state'), body.get('node_uuid')))
+
+    def delete_allocation(self, uuid: str) -> None:
+        """Take an allocation back.
+
+        :raises Refused: not from the state that its node is in.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        self._change('DELETE', f'/v1/allocations/{uuid}', None)
+
     def lately_changed(self) -> Iterator[list[facts.Node]]:
         """Read nodes, those that Ironic touched last first, page by page.
 
-        NOTE: Ironic sorts by ``updated_at`` and does not show it in a list
-        of fields, so that whoever reads decides where to stop.
+        NOTE: all of each node is read, since nothing else shows when it was
+        enrolled, by which a node that was made anew under its old uuid is
+        told from the one before.
 
         :raises IronicUnavailable: Ironic did not answer.
         """
         for page in self._pages({'sort_key': 'updated_at', 'sort_dir': 'desc',
-                                 'limit': str(_CHANGED_PAGE)}):
+                                 'limit': str(_CHANGED_PAGE)},
+                                '/v1/nodes/detail', None):
             yield [_node(body) for body in page]
 
-    def write_lessee(self, uuid: str, lessee: str | None) -> None:
+    def write_lessee(self, uuid: str, lessee: str | None,
+                     ticket: str | None = None) -> None:
         """Give a node to a project, or to none.
 
+        :param ticket: makes the request void when it is late.
         :raises Refused: the node cannot be changed now.
         :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('PATCH', f'/v1/nodes/{uuid}', [
             {'op': 'remove', 'path': '/lessee'} if lessee is None else
-            {'op': 'add', 'path': '/lessee', 'value': lessee}])
+            {'op': 'add', 'path': '/lessee', 'value': lessee}], ticket)
 
-    def undeploy(self, uuid: str) -> None:
+    def undeploy(self, uuid: str, ticket: str | None = None) -> None:
         """Begin to take a node down, and to clean it.
 
+        :param ticket: makes the request void when it is late.
         :raises Refused: not from the state that it is in.
         :raises IronicUnavailable: Ironic did not answer.
         """
-        self._provision(uuid, 'deleted')
+        self._provision(uuid, 'deleted', ticket)
 
-    def abort(self, uuid: str) -> None:
+    def abort(self, uuid: str, ticket: str | None = None) -> None:
         """Give up what a node is held in the middle of.
 
+        :param ticket: makes the request void when it is late.
         :raises Refused: not from the state that it is in.
         :raises IronicUnavailable: Ironic did not answer.
         """
-        self._provision(uuid, 'abort')
+        self._provision(uuid, 'abort', ticket)
 
-    def clear_instance(self, uuid: str) -> None:
+    def clear_instance(self, uuid: str, ticket: str | None = None) -> None:
         """Take an instance off a node that is not deployed.
 
+        :param ticket: makes the request void when it is late.
         :raises Refused: the node cannot be changed now.
         :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('PATCH', f'/v1/nodes/{uuid}',
-                     [{'op': 'remove', 'path': '/instance_uuid'}])
+                     [{'op': 'remove', 'path': '/instance_uuid'}], ticket)
 
-    def _provision(self, uuid: str, target: str) -> None:
+    def _provision(self, uuid: str, target: str,
+                   ticket: str | None) -> None:
         self._change('PUT', f'/v1/nodes/{uuid}/states/provision',
-                     {'target': target})
+                     {'target': target}, ticket)
 
-    def _change(self, method: str, path: str, body: Any) -> None:
-        status, answer = self._transport.send(method, path, self._headers,
-                                              body)
+    def _change(self, method: str, path: str, body: Any,
+                ticket: str | None = None) -> None:
+        headers = self._headers if ticket is None else {
+            **self._headers, TICKET_HEADER: ticket}
+        status, answer = self._transport.send(method, path, headers, body)
         if 200 <= status < 300:
             return
         if status in (400, 403, 404, 406, 409):
@@ -208,14 +304,13 @@ class Ironic:
                'should look at [ironic] in ironic-reservations.conf.'
                if status == 401 else 'It is tried again later.'))
 
-    def _pages(self, filters: Mapping[str, str]
+    def _pages(self, filters: Mapping[str, str], path: str = '/v1/nodes',
+               fields: str | None = _FIELDS
                ) -> Iterator[list[Mapping[str, Any]]]:
-        marker: str | None = None
+        query = dict(filters) if fields is None else {**filters,
+                                                      'fields': fields}
         while True:
-            query = {**filters, 'fields': _FIELDS}
-            if marker is not None:
-                query['marker'] = marker
-            status, body = self._get('/v1/nodes?' + parse.urlencode(query))
+            status, body = self._get(f'{path}?{parse.urlencode(query)}')
             if status != 200:
                 # NOTE: also where the node that the last page ended with is
                 # gone by now: half a list must not pass for a whole one.
@@ -224,7 +319,7 @@ class Ironic:
             yield body['nodes']
             if 'next' not in body or not body['nodes']:
                 return
-            marker = body['nodes'][-1]['uuid']
+            query['marker'] = body['nodes'][-1]['uuid']
 
 
 def _said(answer: Any) -> str:
@@ -259,5 +354,7 @@ def _node(body: Mapping[str, Any]) -> facts.Node:
         reservable=strutils.bool_from_string(extra.get(RESERVABLE, True),
                                              default=True),
         owner=body.get('owner'), lessee=body.get('lessee'),
+        powered=body.get('power_state') is not None,
+        enrolled_at=body.get('created_at'),
         properties=tuple((key, str(properties[key])) for key in _PROPERTIES
                          if properties.get(key) is not None))

@@ -38,6 +38,10 @@ Version = tuple[int, int]
 LEAST: Version = (1, 29)
 #: From here on a consumer has a type.
 TYPES: Version = (1, 38)
+_BEFORE_TYPES: Version = (1, 37)
+#: What Placement shows of a consumer that was made before it knew types, or by
+#: somebody who does not use them, as Nova does.
+NO_TYPE = 'unknown'
 #: The newest that the calls are written for.
 BEST: Version = (1, 38)
 #: For how long, in seconds, an old Placement is taken to be old.
@@ -111,14 +115,15 @@ class Wanted:
 
     :ivar allocations: by provider; nothing takes all away.
     :ivar generation: what the consumer has to be at; ``None``: not there.
-    :ivar consumer_type: left out where Placement does not know types yet.
+    :ivar consumer_type: left out where Placement does not know types yet;
+        ``None`` or :data:`NO_TYPE`: the consumer has none, and gets none.
     """
 
     allocations: Mapping[str, Resources]
     project_id: str
     user_id: str
     generation: int | None
-    consumer_type: str
+    consumer_type: str | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +131,8 @@ class Consumer:
     """What a consumer has; nothing, where Placement does not know it.
 
     :ivar generation: ``None`` where it has nothing.
+    :ivar consumer_type: :data:`NO_TYPE` where it has none; ``None`` where
+        Placement does not know types yet.
     """
 
     allocations: Mapping[str, Resources]
@@ -344,13 +351,15 @@ class Placement:
     def put_allocations(self, consumer: str, wanted: Wanted) -> Answer:
         """Give a consumer all that it is to have, or change nothing."""
         return self._write('PUT', f'/allocations/{consumer}',
-                           lambda version: _allocations(wanted, version))
+                           lambda version: _allocations(wanted, version),
+                           _newest(wanted))
 
     def post_allocations(self, wanted: Mapping[str, Wanted]) -> Answer:
         """Give several consumers what they are to have, all or none."""
         return self._write('POST', '/allocations', lambda version: {
             consumer: _allocations(one, version)
-            for consumer, one in wanted.items()})
+            for consumer, one in wanted.items()},
+            min(map(_newest, wanted.values()), default=BEST))
 
     def delete_allocations(self, consumer: str) -> Answer:
         """Take all that a consumer has."""
@@ -412,9 +421,10 @@ class Placement:
             f'Placement answered {status} when it was asked what is '
             f'allocated: {_said(body)} ' + _remedy(status))
 
-    def _write(self, method: str, path: str, body: Any = None) -> Answer:
+    def _write(self, method: str, path: str, body: Any = None,
+               newest: Version = BEST) -> Answer:
         try:
-            status, answer = self._send(method, path, body)
+            status, answer = self._send(method, path, body, newest)
         except ksa_exc.ConnectionError as exc:
             return Answer(Outcome.UNCERTAIN, 'Placement did not answer '
                                              f'({type(exc).__name__}).')
@@ -425,29 +435,30 @@ class Placement:
                 f'({type(exc).__name__}). ' + _remedy(401))
         return _judge(method, path, status, answer)
 
-    def _send(self, method: str, path: str,
-              body: Any = None) -> tuple[int, Any]:
+    def _send(self, method: str, path: str, body: Any = None,
+              newest: Version = BEST) -> tuple[int, Any]:
         """Send a request; once more where the version was not offered.
 
         :param body: makes the body for a version.
+        :param newest: the version by which it can be said at the latest.
         """
         if self.version < BEST and time.monotonic() >= self._old_until:
             self.version = BEST
-        status, answer = self._send_once(method, path, body)
+        status, answer = self._send_once(method, path, body, newest)
         if status == 406 and self.version > LEAST:
             # NOTE: nothing has been done yet. Where copies of several ages
             # are behind one address, the next answer may come from another.
             self.version = max(LEAST, min(BEST, _offered(answer)))
             self._old_until = time.monotonic() + _REMEMBERED
-            status, answer = self._send_once(method, path, body)
+            status, answer = self._send_once(method, path, body, newest)
         if status == 406 and self.version > LEAST:
             self.version = LEAST
-            status, answer = self._send_once(method, path, body)
+            status, answer = self._send_once(method, path, body, newest)
         return status, answer
 
-    def _send_once(self, method: str, path: str,
-                   body: Any) -> tuple[int, Any]:
-        version = self.version
+    def _send_once(self, method: str, path: str, body: Any,
+                   newest: Version) -> tuple[int, Any]:
+        version = min(self.version, newest)
         arguments = {} if body is None else {'json': body(version)}
         response = self._sender.request(
             path, method, raise_exc=False, authenticated=self._authenticated,
@@ -471,6 +482,16 @@ def _allocations(wanted: Wanted, version: Version) -> dict[str, Any]:
     if version >= TYPES:
         body['consumer_type'] = wanted.consumer_type
     return body
+
+
+def _newest(wanted: Wanted) -> Version:
+    """Return the newest version by which a consumer can be written.
+
+    NOTE: from TYPES on each has to be given a type, and what Placement shows
+    where there is none is not taken for one.
+    """
+    return (_BEFORE_TYPES if wanted.consumer_type in (None, NO_TYPE)
+            else BEST)
 
 
 def _provider(body: Mapping[str, Any]) -> Provider:

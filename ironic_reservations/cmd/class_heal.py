@@ -28,8 +28,11 @@ import rich.table
 from ironic_reservations import engine as engine_module
 from ironic_reservations.engine.placement import class_heal
 
-#: The exit status where something is to be done, or was left.
-LEFT = 1
+#: The exit status where something is to be done, so that it is run again.
+AGAIN = 1
+#: The exit status where nothing is, and nodes were left alone: running it
+#: again changes nothing, somebody has to look at them.
+LEFT_ALONE = 3
 #: How often a line is printed where there is no terminal, in nodes.
 _LINE_EVERY = 50
 
@@ -44,7 +47,9 @@ def add_parser(actions: Any) -> None:
                      'of their nodes. Without --apply, it only tells what '
                      'it would do. Exits with 0 where nothing is left to be '
                      'done, with 1 where something is, with 2 where it '
-                     'could not go on; run it again then.')
+                     'could not go on; run it again then. With 3 where '
+                     'nothing is left to be done, but nodes were left '
+                     'alone: it says why, and a person has to look.')
     how = heal.add_mutually_exclusive_group()
     how.add_argument('--apply', action='store_true',
                      help='Do it. Safe while the cloud runs, and to be '
@@ -87,9 +92,14 @@ def run(engine: engine_module.Engine, options: Any) -> int:
         healing.close()
         if results or not there:
             _print(results, len(there), class_heal.collisions(there), options)
-    return LEFT if any(
-        each.outcome in (_Outcome.TO_HEAL, _Outcome.LEFT)
-        for each in results) else 0
+    return _status(results)
+
+
+def _status(results: Sequence[class_heal.Result]) -> int:
+    if any(each.again for each in results):
+        return AGAIN
+    return (LEFT_ALONE if any(each.outcome is _Outcome.LEFT
+                              for each in results) else 0)
 
 
 def _shown(healing: Iterator[class_heal.Result],
@@ -135,7 +145,7 @@ def _print(results: Sequence[class_heal.Result], total: int,
                           row['outcome'],
                           row['detail'] or f'{row["reason"]}')
         rich.console.Console().print(table)
-    print(_summary(counts, total, total - len(results)))
+    print(_summary(results, counts, total))
     for name, classes in collisions.items():
         print(f'The resource classes {", ".join(classes)} are one class in '
               f'Placement, {name}.')
@@ -149,17 +159,31 @@ def _row(result: class_heal.Result) -> dict[str, Any]:
             'reason': result.reason, 'detail': result.said or None}
 
 
-def _summary(counts: Mapping[str, int], total: int, missing: int) -> str:
+def _summary(results: Sequence[class_heal.Result], counts: Mapping[str, int],
+             total: int) -> str:
     told = [f'{total} nodes: {counts["fine"]} in order']
     if counts['healed']:
         told.append(f'{counts["healed"]} healed')
     if counts['to heal']:
         told.append(f'{counts["to heal"]} to heal')
-    if counts['left']:
-        told.append(f'{counts["left"]} left alone')
+    in_work = sum(each.again and each.outcome is _Outcome.LEFT
+                  for each in results)
+    if in_work:
+        told.append(f'{in_work} in work')
+    alone = counts['left'] - in_work
+    if alone:
+        told.append(f'{alone} left alone')
+    missing = total - len(results)
     if missing:
         told.append(f'{missing} not looked at')
     said = ', '.join(told) + '.'
     if counts['to heal']:
         said += ' Nothing was changed. Run it again with --apply.'
+    elif in_work:
+        said += ' Run it again later for those in work.'
+    elif not missing:
+        said += ' Nothing is left to be done.'
+    if alone:
+        said += (' The nodes that were left alone stay so until somebody '
+                 'looks at them: the column Why tells what at.')
     return said

@@ -23,6 +23,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from ironic_reservations.db import migration_lock
 
 _NOWHERE = logging.NullHandler()
 
@@ -76,6 +77,7 @@ def main(argv: list[str] | None = None) -> int:
               f'{cause}', file=sys.stderr)
         return 1
     except (ValueError, OSError, connection.Conflict, migrate.WouldLoseRows,
-            migrate.UnknownRevision, cfg.Error) as exc:
+            migrate.UnknownRevision, migration_lock.AnotherMigrates,
+            migration_lock.TableInUse, cfg.Error) as exc:
         print(f'ironic-reservations-dbsync: {exc}', file=sys.stderr)
         return 1

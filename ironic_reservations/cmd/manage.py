@@ -28,6 +28,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
 from ironic_reservations.cmd import provider_config
+from ironic_reservations.cmd import purge
 from ironic_reservations.engine.placement import keep as placement_keep
 
 _NAME = 'ironic-reservations-manage'
@@ -55,6 +56,7 @@ def _add_commands(subparsers: object) -> None:
                        default='table', help='How to print what was found.')
     class_heal.add_parser(actions)
     provider_config.add_parser(add)
+    purge.add_parser(add)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -69,6 +71,8 @@ def main(argv: list[str] | None = None) -> int:
                                  prog=_NAME, cli_opts=[command])
         if conf.command.name == 'nova':
             return provider_config.run(conf, conf.command)
+        if conf.command.name == 'purge':
+            return purge.run(engine_module.build(conf, None), conf.command)
         if not conf.placement.enabled:
             raise ValueError('holds in Placement are switched off; see '
                              '[placement] enabled in '
@@ -78,6 +82,8 @@ def main(argv: list[str] | None = None) -> int:
             return class_heal.run(engine, conf.command)
         return audit(engine, conf.command.repair, conf.command.everything,
                      conf.command.format)
+    except (errors.OutcomeUnknown, errors.ClockSkewed) as exc:
+        return _failed(str(exc))
     except errors.DatabaseUnavailable as exc:
         cause = str(exc.__cause__ or exc).partition('\n')[0]
         return _failed(f'the database cannot be used: {cause}')

@@ -21,15 +21,12 @@ from typing import Any
 
 from oslo_config import cfg
 
-# NOTE: all fields are named. Nova sends again, in each of its cycles, what
-# differs from what Placement has filled in.
-_DOCUMENT = """\
+_HEAD = """\
 # Written by ironic-reservations-manage nova provider-config. It belongs into
 # the folder [compute] provider_config_location of nova.conf, of each
 # nova-compute, which reads it when it starts.
 #
-# One entry stands for all hosts that a nova-compute has, all nodes of Ironic,
-# but for those that another entry names by uuid or name.
+# {whose}
 meta:
   schema_version: '1.0'
 providers:
@@ -37,6 +34,15 @@ providers:
       uuid: $COMPUTE_NODE
     inventories:
       additional:
+"""
+_NODES = """\
+One entry stands for all hosts that a nova-compute has, all nodes of Ironic,
+# but for those that another entry names by uuid or name."""
+_COMPUTE_HOST = """\
+For compute hosts, not for the nova-compute of Ironic."""
+# NOTE: all fields are named. Nova sends again, in each of its cycles, what
+# differs from what Placement has filled in.
+_SLOT = """\
         - {slot_class}:
             total: {total}
             reserved: 0
@@ -65,9 +71,9 @@ def add_parser(add: Any) -> None:
                          help='The file to write, whole or not at all; by '
                               'default it is printed.')
     command.add_argument('--total', metavar='<servers>', type=_positive,
-                         default=1,
-                         help='How many servers a host may have; 1, the '
-                              'default, for nodes of Ironic.')
+                         help='For compute hosts: how many servers of leases '
+                              'each may have. Left out for nodes of Ironic, '
+                              'which have one.')
 
 
 def run(conf: cfg.ConfigOpts, options: Any) -> int:
@@ -76,13 +82,22 @@ def run(conf: cfg.ConfigOpts, options: Any) -> int:
     :param options: the words of the command line.
     :raises OSError: the file cannot be written.
     """
-    text = _DOCUMENT.format(slot_class=conf.nova.slot_class,
-                            total=options.total)
+    text = _text(conf, options.total)
     if options.output is None:
         sys.stdout.write(text)
     else:
         _write(options.output, text)
     return 0
+
+
+def _text(conf: cfg.ConfigOpts, total: int | None) -> str:
+    if total is not None:
+        return _HEAD.format(whose=_COMPUTE_HOST) + _SLOT.format(
+            slot_class=conf.nova.lease_slot_class, total=total)
+    return _HEAD.format(whose=_NODES) + ''.join(
+        _SLOT.format(slot_class=slot_class, total=1)
+        for slot_class in dict.fromkeys((conf.nova.slot_class,
+                                         conf.nova.lease_slot_class)))
 
 
 def _positive(word: str) -> int:

@@ -18,11 +18,13 @@ import sys
 
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
+import sqlalchemy as sa
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from ironic_reservations.db import sqlite_file
 
 
 class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
@@ -37,7 +39,7 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
     def _schema(self) -> upgradecheck.Result:
         database = connection.Database(self._conf)
         try:
-            have, want = migrate.version(database), migrate.head(database)
+            have, want = migrate.version(database), migrate.head()
         except errors.DatabaseUnavailable as exc:
             return upgradecheck.Result(upgradecheck.Code.FAILURE, str(exc))
         if have == want:
@@ -56,7 +58,20 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
                 'oslopolicy-convert-json-to-yaml.')
         return upgradecheck.Result(upgradecheck.Code.SUCCESS)
 
+    def _database_file(self) -> upgradecheck.Result:
+        file = sqlite_file.path(
+            sa.make_url(connection.Database(self._conf).url))
+        lax = [] if file is None else sqlite_file.read_by_others(file)
+        if not lax:
+            return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+        return upgradecheck.Result(
+            upgradecheck.Code.WARNING,
+            'Others than its owner may read the database, which has the '
+            'proof of every reservation in it. Run "chmod 600 '
+            f'{" ".join(map(str, lax))}".')
+
     _upgrade_checks = (('Database schema', _schema),
+                       ('Database file', _database_file),
                        ('Policy file format', _policy_file))
 
 

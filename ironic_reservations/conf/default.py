@@ -37,6 +37,16 @@ default_opts = [
                default='/etc/ironic-reservations/htpasswd',
                help='Apache htpasswd file with bcrypt hashes, for '
                     'auth_strategy http_basic.'),
+    cfg.BoolOpt('rbac_service_role_elevated_access', default=False,
+                help='Take a service of the project '
+                     'rbac_service_project_name for one of the whole cloud. '
+                     'Inside the API process of Ironic, the default is what '
+                     'the option of this name is in the configuration of '
+                     'Ironic.'),
+    cfg.StrOpt('rbac_service_project_name', default='service',
+               help='The name of the project of services. Inside the API '
+                    'process of Ironic, the default is what the option of '
+                    'this name is in the configuration of Ironic.'),
 ]
 
 

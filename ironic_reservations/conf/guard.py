@@ -19,8 +19,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from oslo_config import cfg
+from oslo_config import types
 
 GROUP = 'guard'
+#: What is done to nodes by requests that do not take them for use.
+PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
+                  'boot', 'vmedia', 'vif', 'instance_info', 'driver_info',
+                  'console', 'nmi', 'raid', 'vendor')
 
 guard_opts = [
     cfg.StrOpt('require', default='reserved',
@@ -42,11 +47,36 @@ guard_opts = [
                      'is asked where nothing else is shown; while it does '
                      'not answer, such a request is refused with 503. Needs '
                      '[placement] enabled. Works with keystone only.'),
+    cfg.BoolOpt('proof_of_any_project', default=False,
+                help='Let a proof count whoever shows it. By default, that of '
+                     'a project counts in its own hands and in those of whom '
+                     'the rule baremetal:reservation:use_any_proof names. '
+                     'Works with keystone only; otherwise there are no '
+                     'projects, and any proof counts.'),
+    cfg.ListOpt('protected_acts', default=list(PROTECTED_ACTS),
+                item_type=types.String(choices=list(PROTECTED_ACTS)),
+                help='What is not done to a node that is reserved or leased '
+                     'but by the project that has it, with its proof, or by '
+                     'whom the rule baremetal:reservation:act_without_proof '
+                     'names. Take out what others shall be allowed. To '
+                     'deploy the node always needs the proof. Works with '
+                     'keystone only; otherwise everybody is an '
+                     'administrator.'),
     cfg.IntOpt('passage_timeout', default=120, min=5,
                help='For how long, in seconds, a request that was let '
-                    'through keeps others off the node if its end is never '
-                    'seen: the process died, or an allocation is still '
-                    'being worked on.'),
+                    'through may be under way. It is handed to Ironic in the '
+                    'first half of this time or not at all (503), however '
+                    'long its process stood still. Where no end of it is '
+                    'seen, the node is promised to nobody, also after this '
+                    'time, until the reconciler has found out what became '
+                    'of it; see rpc_timeout.'),
+    cfg.IntOpt('rpc_timeout', default=60, min=1,
+               help='For how long, in seconds, a conductor of Ironic may '
+                    'come back to a request that it was sent. The '
+                    'reconciler waits for so long before it looks at the '
+                    'node of a request that has ended without an answer, '
+                    'with 5xx, or not at all. As rpc_response_timeout of '
+                    'Ironic, or [json_rpc] timeout where Ironic uses that.'),
     cfg.IntOpt('max_body_size', default=64 * 1024 * 1024, min=1024,
                help='The largest body, in bytes, of a request that the '
                     'guard has to read: a deploy, with its configuration '

@@ -28,14 +28,55 @@ leases_opts = [
                help='How long, in seconds, before its end the notification '
                     'lease.event.before_end_lease is sent for a lease that '
                     'names no time for it.'),
-    cfg.IntOpt('max_duration', default=0, min=0,
-               help='The longest lease, in seconds. 0 sets no limit.'),
-    cfg.IntOpt('max_horizon', default=0, min=0,
-               help='How far ahead, in seconds, a lease may end. 0 sets no '
+    cfg.BoolOpt('project_limits', default=True,
+                help='Whether projects are limited: by max_duration, '
+                     'max_horizon and the options of this section that end '
+                     'with _per_project, and by max_per_project and '
+                     'max_lifetime in [reservations]. Callers who '
+                     'may exceed limits by policy are not; without keystone '
+                     'everybody may.'),
+    cfg.ListOpt('tenant_properties', default=[
+        'hypervisor_type', 'vcpus', 'cpus', 'memory_mb', 'memory',
+        'local_gb', 'disk', 'cpu_info', 'arch', 'cpu_arch', 'resource_class',
+        'traits'],
+        help='What projects may ask about hosts, in leases and in questions '
+             'about what is free, besides the properties that the operator '
+             'gave to hosts and did not make private. What else there is '
+             '(hypervisor_hostname, name, node_uuid, owner, status, id, '
+             'reservable) can be asked about by whom the rule '
+             'reservation:host:list_private_properties names.'),
+    cfg.IntOpt('max_duration', default=31622400, min=0,
+               help='The longest lease, in seconds: 366 days. 0 sets no '
                     'limit.'),
-    cfg.IntOpt('max_leases_per_project', default=0, min=0,
+    cfg.IntOpt('max_horizon', default=63244800, min=0,
+               help='How far ahead, in seconds, a lease may end: 732 days. 0 '
+                    'sets no limit.'),
+    cfg.IntOpt('max_leases_per_project', default=200, min=0,
                help='How many leases a project may have that are not over. '
                     '0 sets no limit.'),
+    cfg.IntOpt('max_hosts_per_project', default=100, min=0,
+               help='How many hosts a project may have leased at any one '
+                    'instant. 0 sets no limit.'),
+    cfg.IntOpt('max_host_hours_per_project', default=20000, min=0,
+               help='How many hours of hosts a project may have ahead of it '
+                    'in all of its leases together: ten hosts for a day are '
+                    '240. 0 sets no limit.'),
+    cfg.IntOpt('max_instances_per_project', default=1000, min=0,
+               help='How many instances a project may have leased at any '
+                    'one instant. 0 sets no limit.'),
+    cfg.IntOpt('max_instance_hours_per_project', default=200000, min=0,
+               help='How many hours of instances a project may have ahead '
+                    'of it in all of its leases together. 0 sets no '
+                    'limit.'),
+    cfg.IntOpt('retention', default=90, min=0,
+               help='For how many days a lease is kept after it is over. '
+                    'Then it is deleted, and what it had is kept in one '
+                    'short row for each of its reservations. 0 keeps leases '
+                    'for ever, which makes lists of all of them long.'),
+    cfg.IntOpt('listed', default=7, min=0,
+               help='For how many days after its end a lease is in the list '
+                    'that a client gets which does not ask for pages. The '
+                    'pages, asked for with "limit", have all leases.'),
     cfg.StrOpt('end_action', default='undeploy',
                choices=[('undeploy', 'The nodes are undeployed and cleaned.'),
                         ('leave', 'What is deployed stays, and the lease is '

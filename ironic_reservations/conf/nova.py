@@ -33,9 +33,18 @@ nova_opts = [
     cfg.StrOpt('slot_class', default='CUSTOM_IRONIC_SLOT',
                regex='^CUSTOM_[A-Z0-9_]{1,248}$',
                help='The resource class of which a flavor asks for one where '
-                    'it asks the host itself for nothing else. The scheduler '
-                    'of Nova finds no host otherwise. The operator gives one '
-                    'to each node with a provider.yaml of nova-compute.'),
+                    'it asks a node of Ironic itself for nothing else. The '
+                    'scheduler of Nova finds no host otherwise. The operator '
+                    'gives one to each node, and none to a compute host, '
+                    'with a provider.yaml of nova-compute.'),
+    cfg.StrOpt('lease_slot_class', default='CUSTOM_LEASE_SLOT',
+               regex='^CUSTOM_[A-Z0-9_]{1,248}$',
+               help='The same for the private flavors of leases that have '
+                    'compute hosts. The operator gives one to each node, and '
+                    'to each compute host as many as it may have servers of '
+                    'leases. Not the slot_class: by a flavor that asks for '
+                    'nothing but a slot of nodes, a server would come onto a '
+                    'compute host, and nothing that it uses be counted.'),
 ]
 
 

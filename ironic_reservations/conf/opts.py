@@ -18,10 +18,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from oslo_config import cfg
-from oslo_db import options as db_options
 from oslo_policy import opts as policy_opts
 
 from ironic_reservations.conf import api
+from ironic_reservations.conf import audit
+from ironic_reservations.conf import database
 from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
@@ -30,17 +31,14 @@ from ironic_reservations.conf import nova
 from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
 
-_ROOMS = (default, api, guard, ironic, leases, nova, placement,
-          reservations)
+_ROOMS = (default, api, audit, database, guard, ironic, leases, nova,
+          placement, reservations)
 
 
 def register(conf: cfg.ConfigOpts) -> None:
     """Make every option known to a configuration object."""
     for room in _ROOMS:
         room.register(conf)
-    # NOTE: the connection has a default that depends on [DEFAULT]
-    # state_path; db.connection fills it in.
-    conf.register_opts(db_options.database_opts, 'database')
     policy_opts.set_defaults(conf, policy_file='policy.yaml')
 
 
@@ -49,5 +47,4 @@ def list_opts() -> list[tuple[str, Sequence[Any]]]:
     listed: list[tuple[str, Sequence[Any]]] = []
     for room in _ROOMS:
         listed.extend(room.list_opts())
-    listed.append(('database', db_options.database_opts))
     return listed

@@ -29,6 +29,23 @@ reservations_opts = [
     cfg.IntOpt('max_ttl', default=86400, min=1,
                help='The longest reservation, in seconds, counted from the '
                     'request that makes or renews it.'),
+    cfg.IntOpt('max_per_project', default=100, min=0,
+               help='How many reservations a project may have that wait to '
+                    'be used. 0 sets no limit. Holds where [leases] '
+                    'project_limits is set, for callers who may not exceed '
+                    'limits by policy.'),
+    cfg.IntOpt('max_lifetime', default=604800, min=0,
+               help='For how long, in seconds from its beginning, a '
+                    'reservation that is not used can be renewed, however '
+                    'often. 0 sets no limit. Holds where max_per_project '
+                    'does.'),
+    cfg.BoolOpt('end_on_maintenance', default=False,
+                help='End a reservation that has not been used where its '
+                     'node goes into maintenance, or is retired. By default '
+                     'it is suspended: it keeps its end, and the node is '
+                     'promised to nobody else. With this, whoever may set '
+                     'maintenance takes nodes from those who reserved them, '
+                     'and so does Ironic itself after a power fault.'),
     cfg.IntOpt('sweep_interval', default=10, min=1,
                help='How often, in seconds, rows of expired reservations '
                     'are deleted. An expired reservation is void at its '

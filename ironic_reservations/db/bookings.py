@@ -10,11 +10,18 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``reservations`` that promise a node to a lease."""
+"""Rows of ``reservations`` that promise a node to a lease.
+
+Whoever writes such rows has raised the generations of their nodes in the same
+transaction (:mod:`~ironic_reservations.engine.commit`), and hands them over as
+they were read: a row that is no longer so is not written, and the whole
+transaction is given up.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
@@ -26,6 +33,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
+from ironic_reservations.db import written
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
@@ -35,7 +43,7 @@ _l = tables.lease_reservations.c
 _STATES = {state.value: state for state in leases.BookingState}
 _COLUMNS = (_r.id, _r.lease_reservation_id, _r.place, _r.node_uuid,
             _r.starts_at, _r.expires_at, _r.state, _r.lessee,
-            _r.lessee_before, _r.project_id)
+            _r.lessee_before, _r.project_id, _r.uuid)
 # NOTE: put together once, since that takes longer than all else that
 # SQLAlchemy does for a few rows.
 _LEASED = sa.join(tables.reservations, tables.lease_reservations,
@@ -52,7 +60,15 @@ _WITH_WANTS_OF = _WITH_WANTS.where(
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
     _l.lease_id.in_(sa.bindparam('leases', expanding=True))
 ).order_by(_r.place)
+# SELECT ..., generation FROM reservations JOIN nodes ON uuid = node_uuid
+#   WHERE reservations.uuid IN (...)
+_WITH_GENERATIONS = sa.select(*_COLUMNS, tables.nodes.c.generation).join_from(
+    tables.reservations, tables.nodes,
+    _r.node_uuid == tables.nodes.c.uuid).where(
+        _r.uuid.in_(sa.bindparam('rows', expanding=True)),
+        _r.immediate.is_(None))
 _INSERT = sa.insert(tables.reservations)
+_BOOKINGS = 'a booking of a lease'
 
 #: The hypervisor properties and the resource properties that were asked for,
 #: and what of each instance, where instances were.
@@ -61,7 +77,8 @@ Wants = tuple[str, str, instance_reservations.InstanceReservation | None]
 
 def _booking(row: Sequence[Any]) -> leases.NodeBooking:
     return leases.NodeBooking(row[0], row[1], row[2], row[3], row[4], row[5],
-                              _STATES[row[6]], row[7], row[8], row[9])
+                              _STATES[row[6]], row[7], row[8], row[9],
+                              row[10])
 
 
 def read_with_wants(connection: sa.Connection,
@@ -78,9 +95,9 @@ def read_with_wants(connection: sa.Connection,
     found: list[tuple[leases.NodeBooking, Wants]] = []
     for row in rows:
         # NOTE: a reservation may have thousands of instances.
-        if row[12] is not None and row[1] not in known:
-            known[row[1]] = db_instances.of_row(row[12:])
-        found.append((_booking(row), (row[10], row[11], known.get(row[1]))))
+        if row[13] is not None and row[1] not in known:
+            known[row[1]] = db_instances.of_row(row[13:])
+        found.append((_booking(row), (row[11], row[12], known.get(row[1]))))
     return found
 
 
@@ -105,7 +122,30 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
                           (_r.node_uuid, node_uuid)):
         if value is not None:
             query = query.where(column == value)
-    return [(_booking(row), row[10]) for row in connection.execute(query)]
+    return [(_booking(row), row[11]) for row in connection.execute(query)]
+
+
+def read_of_project(connection: sa.Connection, project_id: str | None,
+                    now: datetime.datetime, without: str | None = None
+                    ) -> list[tuple[datetime.datetime, datetime.datetime,
+                                    bool]]:
+    """Read what a project has been promised that is not over.
+
+    :param without: a lease that is left out.
+    :returns: start, end and whether it is a whole host, of each booking.
+    """
+    # SELECT starts_at, expires_at, resource_type FROM reservations
+    #   JOIN lease_reservations ON ...
+    #   WHERE project_id = ? AND expires_at > ? AND lease_id <> ?
+    query = sa.select(
+        _r.starts_at, _r.expires_at,
+        _l.resource_type == leases.PHYSICAL_HOST).select_from(_LEASED).where(
+            _r.project_id.is_(None) if project_id is None
+            else _r.project_id == project_id, _r.expires_at > now)
+    if without is not None:
+        query = query.where(_l.lease_id != without)
+    return [(start, end, bool(whole))
+            for start, end, whole in connection.execute(query)]
 
 
 def read_of_node(connection: sa.Connection, node_uuid: str,
@@ -137,7 +177,8 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
     #   MAX(CASE WHEN ... and is over THEN 1 END),
     #   MAX(CASE WHEN ... THEN lease_reservation_id END),
     #   MAX(CASE WHEN ... THEN expires_at END),
-    #   MIN(CASE WHEN it is to come THEN starts_at END)
+    #   MIN(CASE WHEN it is to come THEN starts_at END),
+    #   MAX(CASE WHEN ... THEN project_id END)
     #   FROM reservations WHERE node_uuid IN (...) AND immediate IS NULL
     #   GROUP BY node_uuid
     held = nodes.is_leased(now)
@@ -149,15 +190,31 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
         sa.func.max(sa.case((held, _r.lease_reservation_id))),
         sa.func.max(sa.case((held, _r.expires_at)), type_=tables.UTCDateTime),
         sa.func.min(sa.case((nodes.is_promised(now), _r.starts_at)),
-                    type_=tables.UTCDateTime)
+                    type_=tables.UTCDateTime),
+        sa.func.max(sa.case((held, _r.project_id)))
     ).where(_r.node_uuid.in_(node_uuids), _there(now)).group_by(_r.node_uuid)
     return {row[0]: facts.Leased(bool(row[1]), None if row[2] else row[3],
-                                 None if row[2] else row[4], row[5])
+                                 None if row[2] else row[4], row[5],
+                                 None if row[2] else row[6])
             for row in connection.execute(query)}
 
 
 def _there(now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.or_(nodes.is_leased(now), nodes.is_promised(now))
+
+
+def read_with_generations(connection: sa.Connection,
+                          bookings: Collection[leases.NodeBooking]
+                          ) -> list[tuple[leases.NodeBooking, int]]:
+    """Read bookings again, each with the generation of its node.
+
+    :returns: those that there still are, each read at one moment with the
+        generation.
+    """
+    if not bookings:
+        return []
+    return [(_booking(row), row[11]) for row in connection.execute(
+        _WITH_GENERATIONS, {'rows': [each.uuid for each in bookings]})]
 
 
 def insert_many(connection: sa.Connection,
@@ -166,7 +223,7 @@ def insert_many(connection: sa.Connection,
     """Write new bookings; their ids are given by the database."""
     if bookings:
         connection.execute(_INSERT, [
-            {'uuid': str(uuid_module.uuid4()),
+            {'uuid': booking.uuid or str(uuid_module.uuid4()),
              'node_uuid': booking.node_uuid, 'created_at': now,
              'starts_at': booking.starts_at, 'expires_at': booking.ends_at,
              'state': booking.state.value, 'project_id': booking.project_id,
@@ -175,94 +232,161 @@ def insert_many(connection: sa.Connection,
             for booking in bookings])
 
 
-def move(connection: sa.Connection, homes: Mapping[int, str],
-         now: datetime.datetime) -> int:
+def _groups(bookings: Iterable[leases.NodeBooking]
+            ) -> list[list[leases.NodeBooking]]:
+    """Put together what one statement can name: one for each state."""
+    found: dict[leases.BookingState, list[leases.NodeBooking]] = {}
+    for booking in bookings:
+        found.setdefault(booking.state, []).append(booking)
+    return list(found.values())
+
+
+def as_read(bookings: Collection[leases.NodeBooking]
+            ) -> list[sa.ColumnElement[bool]]:
+    """Say in SQL that rows are those that were read, and as they were.
+
+    NOTE: a uuid is given to one row ever.  A row that has moved from one of
+    these nodes to another is caught by their generations.
+
+    :param bookings: all in the same state.
+    """
+    # uuid IN (...) AND node_uuid IN (...) AND lease_reservation_id IN (...)
+    #   AND state = ?
+    (state,) = {booking.state for booking in bookings}
+    return [_r.uuid.in_([booking.uuid for booking in bookings]),
+            _r.node_uuid.in_({booking.node_uuid for booking in bookings}),
+            _r.lease_reservation_id.in_({booking.reservation_id
+                                         for booking in bookings}),
+            _r.state == state.value]
+
+
+def _untouched(bookings: Collection[leases.NodeBooking]
+               ) -> list[sa.ColumnElement[bool]]:
+    """Say in SQL, besides, that nothing has been done about the nodes."""
+    if any(booking.begun for booking in bookings):
+        raise ValueError('a booking that has begun is not taken back so')
+    return [*as_read(bookings), _r.lessee.is_(None)]
+
+
+def move(connection: sa.Connection,
+         homes: Mapping[leases.NodeBooking, str],
+         now: datetime.datetime) -> None:
     """Put bookings that have not started on other nodes.
 
-    :param homes: the uuid of the node, by the id of the booking.
-    :returns: how many there were.
+    :param homes: the uuid of the node, by the booking as it was read.
+    :raises Conflict: one of them is not as it was.
     """
     if not homes:
-        return 0
-    # UPDATE reservations SET node_uuid = CASE id WHEN ? THEN ? ... END
-    #   WHERE id IN (...) AND state = 'planned' AND lessee IS NULL
-    return connection.execute(
-        sa.update(tables.reservations)
-        .where(_r.id.in_(homes), _r.lessee.is_(None),
-               _r.state == leases.BookingState.PLANNED.value)
-        .values(node_uuid=sa.case(homes, value=_r.id),
-                updated_at=now)).rowcount
+        return
+    # UPDATE reservations SET node_uuid = CASE uuid WHEN ? THEN ? ... END
+    #   WHERE uuid IN (...) AND node_uuid IN (...) AND
+    #     lease_reservation_id IN (...) AND state = 'planned'
+    #     AND lessee IS NULL
+    written.check(connection.execute(
+        sa.update(tables.reservations).where(*_untouched(homes))
+        .values(node_uuid=sa.case(
+            {booking.uuid: uuid for booking, uuid in homes.items()},
+            value=_r.uuid), updated_at=now)), len(homes), _BOOKINGS)
 
 
-def update_window(connection: sa.Connection, ids: Collection[int],
+def update_window(connection: sa.Connection,
+                  bookings: Collection[leases.NodeBooking],
                   starts_at: datetime.datetime | None,
                   ends_at: datetime.datetime,
                   now: datetime.datetime) -> None:
     """Change from when until when nodes are promised.
 
     :param starts_at: ``None``: as it was.
+    :raises Conflict: one of the bookings is not as it was.
     """
-    if ids:
-        changed: dict[str, Any] = {'expires_at': ends_at, 'updated_at': now}
-        if starts_at is not None:
-            changed['starts_at'] = starts_at
-        connection.execute(sa.update(tables.reservations)
-                           .where(_r.id.in_(ids)).values(**changed))
+    changed: dict[str, Any] = {'expires_at': ends_at, 'updated_at': now}
+    if starts_at is not None:
+        changed['starts_at'] = starts_at
+    _update(connection, bookings, changed)
 
 
-def update_state(connection: sa.Connection, ids: Collection[int],
+def update_state(connection: sa.Connection,
+                 bookings: Collection[leases.NodeBooking],
                  state: leases.BookingState,
                  now: datetime.datetime) -> None:
-    """Tell that bookings have started, or that they are over."""
-    if ids:
-        connection.execute(
-            sa.update(tables.reservations).where(_r.id.in_(ids))
-            .values(state=state.value, updated_at=now))
+    """Write that bookings have started, or that they are over.
 
-
-def update_lessee(connection: sa.Connection, booking_id: int,
-                  lessee: str | None, before: str | None) -> None:
-    """Remember what is about to be written to a node, and what it replaces.
+    :raises Conflict: one of them is not as it was.
     """
-    connection.execute(
-        sa.update(tables.reservations).where(_r.id == booking_id)
-        .values(lessee=lessee, lessee_before=before))
+    _update(connection, bookings, {'state': state.value, 'updated_at': now})
+
+
+def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
+        now: datetime.datetime) -> None:
+    """Have nodes taken back from now on, or since they were due.
+
+    :raises Conflict: one of the bookings is not as it was.
+    """
+    # NOTE: what is late does not reach into what comes after it.
+    _update(connection, bookings, {
+        'state': leases.BookingState.ENDING.value,
+        'expires_at': sa.case((_r.expires_at < now, _r.expires_at),
+                              else_=now), 'updated_at': now})
+
+
+def update_lessees(connection: sa.Connection,
+                   lessees: Mapping[leases.NodeBooking,
+                                    tuple[str | None, str | None]],
+                   state: leases.BookingState | None = None) -> None:
+    """Write what stands on nodes, or is about to, and what it replaces.
+
+    :param lessees: both, by the booking as it was read.
+    :param state: of the bookings from now on; ``None``: as it was.
+    :raises Conflict: one of them is not as it was.
+    """
+    # UPDATE reservations SET lessee = CASE uuid WHEN ? THEN ? ... END, ...
+    #   WHERE (as they were read)
+    for group in _groups(lessees):
+        changed: dict[str, Any] = {
+            column: sa.case({booking.uuid: sa.literal(
+                lessees[booking][place], _r.lessee.type)
+                for booking in group}, value=_r.uuid)
+            for place, column in enumerate(('lessee', 'lessee_before'))}
+        if state is not None:
+            changed['state'] = state.value
+        _update(connection, group, changed)
+
+
+def _update(connection: sa.Connection,
+            bookings: Collection[leases.NodeBooking],
+            changed: Mapping[str, Any]) -> None:
+    # UPDATE reservations SET ... WHERE uuid IN (...) AND node_uuid IN (...)
+    #   AND lease_reservation_id IN (...) AND state = ?
+    for group in _groups(bookings):
+        written.check(connection.execute(
+            sa.update(tables.reservations).where(*as_read(group))
+            .values(**changed)), len(group), _BOOKINGS)
 
 
 def delete_planned(connection: sa.Connection,
-                   bookings: Collection[leases.NodeBooking]) -> bool:
+                   bookings: Collection[leases.NodeBooking]) -> None:
     """Take promises back for which nothing has been done yet.
 
-    :returns: ``False`` if some have started meanwhile, or were moved to a
-        node whose generation the caller has not raised.
+    :raises Conflict: some have started meanwhile, or have been moved.
     """
-    if not bookings:
-        return True
-    # DELETE FROM reservations WHERE id IN (...) AND node_uuid IN (...)
-    #   AND state = 'planned' AND lessee IS NULL
-    return connection.execute(
-        sa.delete(tables.reservations)
-        .where(_r.id.in_([booking.id for booking in bookings]),
-               _r.node_uuid.in_({booking.node_uuid for booking in bookings}),
-               _r.lessee.is_(None),
-               _r.state == leases.BookingState.PLANNED.value)
-    ).rowcount == len(bookings)
+    if bookings:
+        # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
+        #   AND lease_reservation_id IN (...) AND state = 'planned'
+        #   AND lessee IS NULL
+        written.check(connection.execute(
+            sa.delete(tables.reservations).where(*_untouched(bookings))),
+            len(bookings), _BOOKINGS)
 
 
-def end(connection: sa.Connection, ids: Collection[int],
-        now: datetime.datetime) -> None:
-    """Have nodes taken back from now on, or since they were due."""
-    if ids:
-        # NOTE: what is late does not reach into what comes after it.
-        connection.execute(
-            sa.update(tables.reservations).where(_r.id.in_(ids))
-            .values(state=leases.BookingState.ENDING.value,
-                    expires_at=sa.case((_r.expires_at < now, _r.expires_at),
-                                       else_=now), updated_at=now))
+def delete(connection: sa.Connection,
+           bookings: Collection[leases.NodeBooking]) -> None:
+    """Take promises back whose nodes are as they were before them.
 
-
-def delete(connection: sa.Connection, ids: Collection[int]) -> None:
-    """Take promises back."""
-    if ids:
-        connection.execute(sa.delete(tables.reservations)
-                           .where(_r.id.in_(ids)))
+    :raises Conflict: one of the bookings is not as it was.
+    """
+    # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
+    #   AND lease_reservation_id IN (...) AND state = ?
+    for group in _groups(bookings):
+        written.check(connection.execute(
+            sa.delete(tables.reservations).where(*as_read(group))),
+            len(group), _BOOKINGS)

@@ -19,6 +19,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.db import waiting
 
 _c = tables.claims.c
 
@@ -58,9 +59,11 @@ def queue_up(connection: sa.Connection, name: str,
         the first time just now.
     """
     # UPDATE claims SET expires_at = ? WHERE name = ?
-    if not connection.execute(
+    with waiting.turn((name,)):
+        there = connection.execute(
             sa.update(tables.claims).where(_c.name == name)
-            .values(expires_at=now)).rowcount:
+            .values(expires_at=now)).rowcount
+    if not there:
         connection.execute(sa.insert(tables.claims).values(
             name=name, owner='', expires_at=now))
 

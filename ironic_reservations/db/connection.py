@@ -31,6 +31,8 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.db import sessions
+from ironic_reservations.db import sqlite_file
 
 LOG = log.getLogger(__name__)
 
@@ -39,10 +41,17 @@ LOG = log.getLogger(__name__)
 _NO_SUCH = (1146, 1054, '42P01', '42703')
 
 
+#: What PostgreSQL says where another transaction is in the way: it cannot be
+#: serialized, a deadlock, a lock that was waited for too long.
+_OUTRUN = ('40001', '40P01', '55P03')
+
 #: How long, in seconds, another writer is waited for.
+# NOTE: it is no row that is waited for, but the one place to write; and who
+# comes first is not served first.
 _SQLITE_PATIENCE = 30
 _SQLITE_PAUSES = (0.002, 0.02)
 
+_MYSQL = ('mysql', 'mariadb')
 #: What MariaDB calls the type of a time on the wire.
 _DATETIME = 12
 
@@ -60,12 +69,16 @@ class Database:
     """The engine, made when it is first needed.
 
     :param conf: the options of [database], and [DEFAULT] state_path.
+    :param limits: what may take how long; by default as configured.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts,
+                 limits: sessions.Limits | None = None) -> None:
         self._conf = conf
+        self._limits = limits or sessions.Limits.configured(conf)
         self._lock = threading.Lock()
         self._engine: sa.Engine | None = None
+        self.options = conf.database
         self.url: str = conf.database.connection or default_connection(conf)
 
     @property
@@ -84,13 +97,17 @@ class Database:
         options = self._conf.database
         with translated():
             if self.url == default_connection(self._conf):
-                pathlib.Path(self._conf.state_path).mkdir(
-                    parents=True, exist_ok=True)
+                sqlite_file.make_folder(pathlib.Path(self._conf.state_path))
+            file = sqlite_file.path(sa.make_url(self.url))
+            if file is not None:
+                sqlite_file.make(file)
             engine = engines.create_engine(
-                self.url,
+                sessions.with_limits(sa.make_url(self.url), self._limits,
+                                     options.connection_parameters),
                 sqlite_fk=True,
                 sqlite_synchronous=options.sqlite_synchronous,
                 mysql_sql_mode=options.mysql_sql_mode,
+                mysql_wsrep_sync_wait=options.mysql_wsrep_sync_wait,
                 connection_recycle_time=options.connection_recycle_time,
                 connection_debug=options.connection_debug,
                 max_pool_size=options.max_pool_size,
@@ -104,7 +121,11 @@ class Database:
                 # NOTE: a database that is down must not hold up the start
                 # of Ironic's API; requests find out, and say so.
                 max_retries=0)
-            _tune(engine)
+            _tune(engine, self._limits)
+            if (engine.dialect.name in _MYSQL
+                    and options.mysql_wsrep_sync_wait is None):
+                sa.event.listen(engine, 'connect',
+                                sessions.read_what_is_committed)
         return engine
 
     @contextlib.contextmanager
@@ -123,14 +144,15 @@ class Database:
         :raises Conflict: another transaction was in the way.
         :raises DatabaseUnavailable: the database does not answer.
         """
-        with translated(), self.engine.connect() as connection, (
-                connection.begin()):
+        # NOTE: it is rolled back when it is given back, having read only.
+        with translated(), self.engine.connect() as connection:
+            connection.begin()
             # NOTE: SQLite knows nothing else. Said of this transaction
             # alone: what is said of a connection outlives its return to the
             # pool on MariaDB, and writes would lock gaps.
             if connection.dialect.name != 'sqlite':
-                connection.exec_driver_sql(
-                    'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+                connection.exec_driver_sql(sessions.snapshot(
+                    connection.dialect.name, self._limits))
             yield connection
 
     @contextlib.contextmanager
@@ -139,7 +161,10 @@ class Database:
 
         :raises Conflict: another transaction was in the way; nothing has
             been written.
-        :raises DatabaseUnavailable: the database does not answer.
+        :raises OutcomeUnknown: the database did not say whether it has
+            committed.
+        :raises DatabaseUnavailable: the database does not answer; nothing
+            has been written.
         """
         with translated(), self.engine.connect() as connection:
             sqlite = connection.dialect.name == 'sqlite'
@@ -148,15 +173,43 @@ class Database:
                 # two of those that both read and then write end in "database
                 # is locked" at once, whatever the time-out.
                 connection.info['in_transaction'] = True
-            with connection.begin():
+            transaction = connection.begin()
+            try:
                 if sqlite:
                     connection.exec_driver_sql('BEGIN IMMEDIATE')
                 yield connection
+            except BaseException:
+                transaction.rollback()
+                raise
+            _commit(connection, transaction)
+
+    def alone(self) -> Database:
+        """Return the same database, with quick connections of its own."""
+        return Database(self._conf, sessions.QUICK)
 
     def close(self) -> None:
         """Give the connections back."""
         if self._engine is not None:
             self._engine.dispose()
+
+
+def _commit(connection: sa.Connection,
+            transaction: sa.RootTransaction) -> None:
+    """Commit, and tell an answer that says no from one that never came.
+
+    :raises OutcomeUnknown: it never came.
+    """
+    try:
+        transaction.commit()
+    except BaseException as exc:
+        # NOTE: a connection in a state that nobody knows is for nobody; and
+        # giving it back must not fail in its turn, and hide what happened.
+        connection.invalidate()
+        if not isinstance(exc, Exception) or _in_the_way(exc):
+            raise
+        LOG.exception('The database of the reservations did not say what '
+                      'became of a COMMIT')
+        raise errors.OutcomeUnknown from exc
 
 
 @contextlib.contextmanager
@@ -168,12 +221,9 @@ def translated() -> Iterator[None]:
     """
     try:
         yield
-    except (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
-            db_exc.DBReferenceError) as exc:
-        raise Conflict(str(exc)) from exc
     except (db_exc.DBError, sa.exc.SQLAlchemyError, OSError,
             ImportError) as exc:
-        if 'database is locked' in str(exc):
+        if _in_the_way(exc):
             raise Conflict(str(exc)) from exc
         if _misses_tables(exc):
             raise errors.DatabaseUnavailable(
@@ -189,21 +239,35 @@ def translated() -> Iterator[None]:
             'operator.') from exc
 
 
+def _in_the_way(exc: BaseException) -> bool:
+    """Tell whether another transaction made the database undo this one."""
+    return (isinstance(exc, (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
+                             db_exc.DBReferenceError))
+            or getattr(_driver_error(exc), 'pgcode', None) in _OUTRUN
+            or 'database is locked' in str(exc))
+
+
+def _driver_error(exc: BaseException) -> BaseException:
+    driver = getattr(exc, 'inner_exception', None) or exc
+    return getattr(driver, 'orig', None) or driver
+
+
 def _misses_tables(exc: BaseException) -> bool:
     if isinstance(exc, db_exc.DBNonExistentTable):
         return True
-    driver = getattr(exc, 'inner_exception', None) or exc
-    driver = getattr(driver, 'orig', None) or driver
+    driver = _driver_error(exc)
     return (getattr(driver, 'pgcode', None) in _NO_SUCH
             or next(iter(driver.args), None) in _NO_SUCH
             or 'no such column' in str(driver))
 
 
-def _tune(engine: sa.Engine) -> None:
+def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
     name = engine.dialect.name
+    if name != 'sqlite':
+        sa.event.listen(engine, 'connect', sessions.listener(limits))
     if name == 'sqlite':
         sa.event.listen(engine, 'connect', _on_sqlite_connect)
-    elif name in ('mysql', 'mariadb'):
+    elif name in _MYSQL:
         # NOTE: repeatable reads lock the gaps between rows, which turns
         # inserts for different nodes into deadlocks; every write of ours
         # names the generation that it saw, so nothing is lost.

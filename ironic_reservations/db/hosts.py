@@ -26,6 +26,9 @@ import uuid as uuid_module
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.db import written
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
 
 _h = tables.hosts.c
 _c = tables.host_capabilities.c
@@ -50,6 +53,14 @@ class Row:
     created_at: datetime.datetime
     updated_at: datetime.datetime | None
     capabilities: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def with_node(self, node: facts.Node) -> leases.Host:
+        """Return the host as it is.
+
+        :param node: its own, as it was read.
+        """
+        return leases.Host(self.id, node, self.created_at, self.updated_at,
+                           self.reservable, self.capabilities)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,18 +128,20 @@ def insert(connection: sa.Connection, node_uuid: str,
     return int(result.inserted_primary_key[0])
 
 
-def update_reservable(connection: sa.Connection, host_id: int,
-                      reservable: bool, now: datetime.datetime) -> None:
-    """Let a host be leased, or not."""
-    connection.execute(sa.update(tables.hosts).where(_h.id == host_id)
-                       .values(reservable=reservable, updated_at=now))
+def update(connection: sa.Connection, host_id: int, node_uuid: str,
+           now: datetime.datetime, reservable: bool | None = None) -> None:
+    """Let a host be leased, or not, or write only that it has changed.
 
-
-def touch(connection: sa.Connection, host_id: int,
-          now: datetime.datetime) -> None:
-    """Tell that what is said of a host has changed."""
-    connection.execute(sa.update(tables.hosts).where(_h.id == host_id)
-                       .values(updated_at=now))
+    :param node_uuid: that the host is.
+    :param reservable: ``None``: as it was.
+    :raises Conflict: there is no such host any more.
+    """
+    # UPDATE hosts SET ... WHERE id = ? AND node_uuid = ?
+    changed = {} if reservable is None else {'reservable': reservable}
+    written.check(connection.execute(
+        sa.update(tables.hosts)
+        .where(_h.id == host_id, _h.node_uuid == node_uuid)
+        .values(updated_at=now, **changed)), 1, f'host {host_id}')
 
 
 def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
@@ -154,11 +167,17 @@ def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
         connection.execute(sa.insert(tables.host_capabilities), rows)
 
 
-def delete(connection: sa.Connection, host_id: int) -> None:
-    """Close a node to leases."""
+def delete(connection: sa.Connection, host_id: int, node_uuid: str) -> None:
+    """Close a node to leases.
+
+    :param node_uuid: that the host is.
+    :raises Conflict: there is no such host any more.
+    """
     connection.execute(sa.delete(tables.host_capabilities).where(
         _c.host_id == host_id))
-    connection.execute(sa.delete(tables.hosts).where(_h.id == host_id))
+    # DELETE FROM hosts WHERE id = ? AND node_uuid = ?
+    written.check(connection.execute(sa.delete(tables.hosts).where(
+        _h.id == host_id, _h.node_uuid == node_uuid)), 1, f'host {host_id}')
 
 
 def read_properties(connection: sa.Connection,

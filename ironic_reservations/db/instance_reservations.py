@@ -113,18 +113,19 @@ def update(connection: sa.Connection,
                 request=_written(after))).rowcount)
 
 
-def delete_of_lease(connection: sa.Connection, lease_id: str) -> None:
-    """Delete what the reservations of a lease ask for.
+def delete_of_leases(connection: sa.Connection,
+                     lease_ids: Collection[str]) -> None:
+    """Delete what the reservations of leases ask for.
 
     Comes before the reservations themselves are deleted.
     """
     # DELETE FROM instance_reservations WHERE reservation_id IN
-    #   (SELECT id FROM lease_reservations WHERE lease_id = ?)
+    #   (SELECT id FROM lease_reservations WHERE lease_id IN (...))
     # NOTE: SQLite does not cascade unless it is told to.
     connection.execute(
         sa.delete(tables.instance_reservations)
         .where(_i.reservation_id.in_(
-            sa.select(_l.id).where(_l.lease_id == lease_id))))
+            sa.select(_l.id).where(_l.lease_id.in_(lease_ids)))))
 
 
 def _found(rows: Iterable[Sequence[Any]]) -> _Found:

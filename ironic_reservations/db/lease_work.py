@@ -25,6 +25,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
 from ironic_reservations.planner import leases
 
@@ -217,9 +218,14 @@ def read_flags(connection: sa.Connection,
 
 def count(connection: sa.Connection
           ) -> dict[leases.LeaseStatus, tuple[int, int]]:
-    """Count the leases by their status; also those of them that wait."""
-    # SELECT status, COUNT(*), COUNT(waiting) FROM leases GROUP BY status
+    """Count leases by their status; also those of them that wait.
+
+    Those that are over are left out: they are kept for months.
+    """
+    # SELECT status, COUNT(*), COUNT(waiting) FROM leases
+    #   WHERE status IN (...) GROUP BY status
     return {leases.LeaseStatus(row[0]): (row[1], row[2])
             for row in connection.execute(
                 sa.select(_s.status, sa.func.count(),
-                          sa.func.count(_s.waiting)).group_by(_s.status))}
+                          sa.func.count(_s.waiting))
+                .where(_s.status.in_(db_leases.KEPT)).group_by(_s.status))}

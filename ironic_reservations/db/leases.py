@@ -25,12 +25,14 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
+from ironic_reservations.db import written
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
 _s = tables.leases.c
 _l = tables.lease_reservations.c
 _e = tables.lease_events.c
+_r = tables.reservations.c
 _LEASE = (_s.id, _s.name, _s.starts_at, _s.ends_at, _s.status, _s.created_at,
           _s.before_end_at, _s.updated_at, _s.project_id, _s.user_id,
           _s.degraded, _s.generation, _s.waiting)
@@ -52,7 +54,11 @@ _EVENTS = sa.select(*_EVENT).where(_e.lease_id.in_(_IDS)).order_by(_e.time)
 _INSERT = sa.insert(tables.leases)
 _INSERT_RESERVATIONS = sa.insert(tables.lease_reservations)
 _INSERT_EVENTS = sa.insert(tables.lease_events)
+_PART = 'a part of the lease'
 _STATUSES = {status.value: status for status in leases.LeaseStatus}
+#: What a lease is until all of it has been taken back.
+KEPT = tuple(status.value for status in leases.LeaseStatus
+             if status is not leases.LeaseStatus.TERMINATED)
 _RESERVATION_STATUSES = {status.value: status
                          for status in leases.ReservationStatus}
 _TYPES = {kind.value: kind for kind in leases.EventType}
@@ -69,23 +75,65 @@ def read(connection: sa.Connection,
     return _whole(connection, rows)
 
 
+def read_of_reservation(connection: sa.Connection,
+                        reservation_id: str) -> list[leases.Lease]:
+    """Read the lease of a lease reservation, if it is there."""
+    # SELECT lease_id FROM lease_reservations WHERE id = ?
+    return read(connection, connection.scalars(
+        sa.select(_l.lease_id).where(_l.id == reservation_id)).all())
+
+
 def read_page(connection: sa.Connection, project_id: str | None,
-              marker: leases.Lease | None,
-              limit: int | None) -> list[leases.Lease]:
+              marker: leases.Lease | None, limit: int | None,
+              ended_since: datetime.datetime | None = None
+              ) -> list[leases.Lease]:
     """Read leases, the oldest first.
 
+    :param project_id: whose; ``None``: everybody's.
     :param marker: the last one of the page before.
+    :param ended_since: leave out those that were over before.
     """
     query = sa.select(*_LEASE).order_by(_s.created_at, _s.id)
-    if project_id is not None:
+    if ended_since is not None:
+        shown = _shown(project_id, ended_since)
+        query = query.join(shown, shown.c.id == _s.id)
+    elif project_id is not None:
         query = query.where(_s.project_id == project_id)
     if marker is not None:
-        query = query.where(sa.or_(
-            _s.created_at > marker.created_at,
-            sa.and_(_s.created_at == marker.created_at, _s.id > marker.id)))
+        # NOTE: the first condition is for the index.
+        query = query.where(
+            _s.created_at >= marker.created_at,
+            sa.or_(_s.created_at > marker.created_at, _s.id > marker.id))
     if limit is not None:
         query = query.limit(limit)
     return _whole(connection, connection.execute(query).all())
+
+
+def _shown(project_id: str | None,
+           ended_since: datetime.datetime) -> sa.Subquery:
+    # SELECT id FROM leases WHERE status IN (...) UNION ALL SELECT id
+    #   FROM leases WHERE status = 'TERMINATED' AND updated_at >= ?
+    # NOTE: one SELECT each, so that each goes by its index, however many
+    # were over before.
+    whose = [] if project_id is None else [_s.project_id == project_id]
+    return sa.union_all(
+        sa.select(_s.id).where(_s.status.in_(KEPT), *whose),
+        sa.select(_s.id).where(
+            _s.status == leases.LeaseStatus.TERMINATED.value,
+            _s.updated_at >= ended_since, *whose)).subquery()
+
+
+def read_forgettable(connection: sa.Connection, before: datetime.datetime,
+                     limit: int) -> list[leases.Lease]:
+    """Read leases that were over before, the oldest first."""
+    # SELECT ... FROM leases WHERE status = 'TERMINATED' AND updated_at < ?
+    #   AND due_at IS NULL ORDER BY updated_at LIMIT ?
+    # NOTE: one that is due is still looked at.
+    return _whole(connection, connection.execute(
+        sa.select(*_LEASE)
+        .where(_s.status == leases.LeaseStatus.TERMINATED.value,
+               _s.updated_at < before, _s.due_at.is_(None))
+        .order_by(_s.updated_at, _s.id).limit(limit)).all())
 
 
 def _whole(connection: sa.Connection,
@@ -126,9 +174,10 @@ def read_requested(connection: sa.Connection,
 
 def count_live(connection: sa.Connection, project_id: str | None) -> int:
     """Count the leases of a project that are not over."""
-    over = [status.value for status in leases.LeaseStatus if status.over]
+    # NOTE: said of those that count, since "not" finds no index.
+    live = [status.value for status in leases.LeaseStatus if not status.over]
     query = (sa.select(sa.func.count()).select_from(tables.leases)
-             .where(_s.status.not_in(over)))
+             .where(_s.status.in_(live)))
     query = query.where(_s.project_id.is_(None) if project_id is None
                         else _s.project_id == project_id)
     return int(connection.execute(query).scalar_one())
@@ -194,71 +243,105 @@ def update(connection: sa.Connection, before: leases.Lease,
                     due_at=due_at)).rowcount:
         return False
     old = {each.id: each for each in before.reservations}
+    # NOTE: the generation of the lease stands for what belongs to it, too.
     for each in after.reservations:
         if dataclasses.replace(each, bookings=()) != dataclasses.replace(
                 old[each.id], bookings=()):
-            connection.execute(
+            written.check(connection.execute(
                 sa.update(tables.lease_reservations)
-                .where(_l.id == each.id)
+                .where(_l.id == each.id, _l.lease_id == before.id)
                 .values(status=each.status.value, least=each.least,
                         most=each.most,
                         hypervisor_properties=each.hypervisor_properties,
                         resource_properties=each.resource_properties,
                         missing_resources=each.missing_resources,
                         resources_changed=each.resources_changed,
-                        updated_at=each.updated_at))
+                        updated_at=each.updated_at)), 1, _PART)
         if each.instances and each.instances != old[each.id].instances:
             db_instances.update(connection, each.instances)
     known = {event.id: event for event in before.events}
     for event in after.events:
         if event != known[event.id]:
-            connection.execute(
-                sa.update(tables.lease_events).where(_e.id == event.id)
+            written.check(connection.execute(
+                sa.update(tables.lease_events)
+                .where(_e.id == event.id, _e.lease_id == before.id)
                 .values(time=event.time, status=event.status.value,
-                        updated_at=event.updated_at))
+                        updated_at=event.updated_at)), 1, _PART)
     return True
 
 
-def flag_resources(connection: sa.Connection, changed: Collection[str],
-                   missing: Collection[str], now: datetime.datetime) -> None:
-    """Flag reservations whose nodes were replaced, or could not be.
+def flag_replaced(connection: sa.Connection,
+                  reservation_ids: Collection[str],
+                  lacking: Collection[str], now: datetime.datetime) -> None:
+    """Flag reservations of which nodes were replaced.
 
-    :param changed: the ids of those that have another node now.
-    :param missing: the ids of those that lack one.
-    """
-    found = set(changed) - set(missing)
-    if found:
-        connection.execute(
-            sa.update(tables.lease_reservations).where(_l.id.in_(found))
-            .values(missing_resources=False, updated_at=now))
-    if changed:
-        connection.execute(
-            sa.update(tables.lease_reservations).where(_l.id.in_(changed))
-            .values(resources_changed=True, updated_at=now))
-    if missing:
-        connection.execute(
-            sa.update(tables.lease_reservations)
-            .where(_l.id.in_(missing), sa.not_(_l.missing_resources))
-            .values(missing_resources=True, updated_at=now))
+    Belongs into the transaction that moves their bookings.
 
-
-def degrade(connection: sa.Connection, reservation_ids: Collection[str],
-            now: datetime.datetime) -> None:
-    """Flag leases that cannot be kept as promised, and why.
-
-    :param reservation_ids: those of their reservations that lack a node.
+    :param reservation_ids: those that have another node now.
+    :param lacking: those that lack one all the same.
     """
     if not reservation_ids:
         return
-    flag_resources(connection, (), reservation_ids, now)
-    # UPDATE leases SET degraded = true, generation = generation + 1
-    #   WHERE id IN (SELECT lease_id FROM lease_reservations
-    #                WHERE id IN (...))
+    _outdate(connection, _l.id.in_(reservation_ids), now)
+    # UPDATE lease_reservations SET resources_changed = true
+    #   WHERE id IN (...)
+    connection.execute(
+        sa.update(tables.lease_reservations)
+        .where(_l.id.in_(reservation_ids))
+        .values(resources_changed=True, missing_resources=sa.case(
+            (_l.id.in_(lacking), _l.missing_resources), else_=False)
+            if lacking else False, updated_at=now))
+    # UPDATE leases SET degraded = false WHERE id IN (SELECT lease_id ...)
+    #   AND id NOT IN (SELECT lease_id ... WHERE missing_resources)
     connection.execute(
         sa.update(tables.leases)
         .where(_s.id.in_(sa.select(_l.lease_id)
-                         .where(_l.id.in_(reservation_ids))))
-        .values(degraded=True, generation=_s.generation + 1, updated_at=now))
+                         .where(_l.id.in_(reservation_ids))),
+               _s.id.not_in(sa.select(_l.lease_id)
+                            .where(_l.missing_resources)))
+        .values(degraded=False))
+
+
+def degrade(connection: sa.Connection,
+            lost: Collection[leases.NodeBooking],
+            now: datetime.datetime) -> None:
+    """Flag leases that cannot be kept as promised, and why.
+
+    :param lost: the bookings, as they were read, on nodes that others have
+        been given.
+    """
+    if lost:
+        which = _lacks(lost)
+        _outdate(connection, which, now, degraded=True)
+        connection.execute(
+            sa.update(tables.lease_reservations).where(which)
+            .values(missing_resources=True, updated_at=now))
+
+
+def _lacks(lacking: Collection[leases.NodeBooking]
+           ) -> sa.ColumnElement[bool]:
+    """Say in SQL that a reservation has bookings that were read."""
+    # id IN (SELECT lease_reservation_id FROM reservations
+    #        WHERE uuid IN (...) AND node_uuid IN (...) AND ...)
+    return _l.id.in_(sa.select(_r.lease_reservation_id).where(
+        *db_bookings.as_read(lacking)))
+
+
+def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
+             now: datetime.datetime, **changed: Any) -> None:
+    """Raise the generations of leases, whatever they are.
+
+    NOTE: nothing that is written with it rests on what the leases were, but
+    on the bookings of theirs; so it only makes others read them again.
+
+    :param which: of the lease reservations that concern them.
+    """
+    # UPDATE leases SET generation = generation + 1, ...
+    #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)
+    connection.execute(
+        sa.update(tables.leases)
+        .where(_s.id.in_(sa.select(_l.lease_id).where(which)))
+        .values(generation=_s.generation + 1, updated_at=now, **changed))
 
 
 def read_of_reservations(connection: sa.Connection,
@@ -276,12 +359,44 @@ def delete(connection: sa.Connection, lease: leases.Lease) -> bool:
 
     :returns: ``False`` if somebody else has changed it meanwhile.
     """
-    # NOTE: the lease last, since the others refer to it.
+    return delete_many(connection, [lease])
+
+
+def delete_many(connection: sa.Connection,
+                gone: Collection[leases.Lease]) -> bool:
+    """Delete leases without bookings, all or none.
+
+    :returns: ``False`` if somebody else has changed one of them meanwhile;
+        then the transaction has to be given up.
+    """
+    if not gone:
+        return True
+    ids = [lease.id for lease in gone]
+    # NOTE: first, so that nobody changes what belongs to them meanwhile; and
+    # the leases last, since the others refer to them.
+    # UPDATE leases SET generation = generation + 1
+    #   WHERE id IN (...) AND (id, generation) IN ((?, ?), ...)
+    if connection.execute(
+            sa.update(tables.leases).where(*_as_read(gone, 0))
+            .values(generation=_s.generation + 1)).rowcount != len(gone):
+        return False
     connection.execute(sa.delete(tables.lease_events).where(
-        _e.lease_id == lease.id))
-    if any(each.instances for each in lease.reservations):
-        db_instances.delete_of_lease(connection, lease.id)
+        _e.lease_id.in_(ids)))
+    if any(each.instances for lease in gone for each in lease.reservations):
+        db_instances.delete_of_leases(connection, ids)
     connection.execute(sa.delete(tables.lease_reservations).where(
-        _l.lease_id == lease.id))
-    return bool(connection.execute(sa.delete(tables.leases).where(
-        _s.id == lease.id, _s.generation == lease.generation)).rowcount)
+        _l.lease_id.in_(ids)))
+    return connection.execute(sa.delete(tables.leases).where(
+        *_as_read(gone, 1))).rowcount == len(gone)
+
+
+def _as_read(those: Collection[leases.Lease],
+             changes: int) -> list[sa.ColumnElement[bool]]:
+    """Say in SQL that leases are as they were read, but for some changes.
+
+    NOTE: the first condition is for the index, which MariaDB does not use
+    for pairs.
+    """
+    return [_s.id.in_([lease.id for lease in those]),
+            sa.tuple_(_s.id, _s.generation).in_(
+                [(lease.id, lease.generation + changes) for lease in those])]

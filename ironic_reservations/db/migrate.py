@@ -15,9 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import contextlib
-import fcntl
 import pathlib
 
 from alembic import command
@@ -28,6 +25,7 @@ from alembic import util as alembic_util
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import migration_lock
 from ironic_reservations.db import tables
 
 _HERE = pathlib.Path(__file__).parent / 'migrations'
@@ -41,17 +39,16 @@ class WouldLoseRows(Exception):
     """A downgrade would drop tables that are not empty."""
 
 
-def _config(database: db_connection.Database) -> alembic_config.Config:
+def _config() -> alembic_config.Config:
     config = alembic_config.Config()
     config.set_main_option('script_location', str(_HERE))
-    config.attributes['database'] = database
     return config
 
 
-def head(database: db_connection.Database) -> str:
-    """Give the revision of this release."""
+def head() -> str:
+    """Return the revision of this release."""
     revision = script.ScriptDirectory.from_config(
-        _config(database)).get_current_head()
+        _config()).get_current_head()
     assert revision is not None
     return revision
 
@@ -63,13 +60,18 @@ def version(database: db_connection.Database) -> str | None:
             connection).get_current_revision()
 
 
-def upgrade(database: db_connection.Database, revision: str = 'head') -> None:
+def upgrade(database: db_connection.Database, revision: str = 'head',
+            wait: float = migration_lock.WAIT) -> None:
     """Bring the database to a revision; what is done already is skipped.
 
+    :param wait: for how long, in seconds, another process that does the same
+        is waited for.
+    :raises AnotherMigrates: it takes longer than that.
+    :raises TableInUse: another program keeps a table from being changed.
     :raises UnknownRevision: there is no such revision.
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
-    _run(database, command.upgrade, revision)
+    _run(database, command.upgrade, revision, wait)
 
 
 def create_schema(database: db_connection.Database) -> None:
@@ -84,10 +86,12 @@ def create_schema(database: db_connection.Database) -> None:
 
 
 def downgrade(database: db_connection.Database, revision: str,
-              accept_loss: bool = False) -> None:
+              accept_loss: bool = False,
+              wait: float = migration_lock.WAIT) -> None:
     """Bring the database back to an older revision.
 
     :param accept_loss: drop tables even if they hold rows.
+    :param wait: as for :func:`upgrade`.
     :raises WouldLoseRows: they do, and the loss was not accepted.
     :raises UnknownRevision: there is no such revision.
     """
@@ -109,7 +113,7 @@ def downgrade(database: db_connection.Database, revision: str,
                 f'this would delete promises that have been made ({listed}). '
                 'Delete the reservations first, or accept the loss with '
                 '--accept-data-loss.')
-    _run(database, command.downgrade, revision)
+    _run(database, command.downgrade, revision, wait)
 
 
 def ensure_sqlite(database: db_connection.Database) -> None:
@@ -118,27 +122,18 @@ def ensure_sqlite(database: db_connection.Database) -> None:
     On the engines that several hosts share, the operator decides when.
     """
     if database.engine.dialect.name == 'sqlite' and (
-            version(database) != head(database)):
+            version(database) != head()):
         upgrade(database)
 
 
 def _run(database: db_connection.Database,
          step: Callable[[alembic_config.Config, str], None],
-         revision: str) -> None:
-    with db_connection.translated(), _one_at_a_time(database):
+         revision: str, wait: float) -> None:
+    config = _config()
+    with db_connection.translated(), migration_lock.alone(
+            database, wait) as connection:
+        config.attributes['connection'] = connection
         try:
-            step(_config(database), revision)
+            step(config, revision)
         except alembic_util.CommandError as exc:
             raise UnknownRevision(str(exc)) from exc
-
-
-@contextlib.contextmanager
-def _one_at_a_time(database: db_connection.Database) -> Iterator[None]:
-    """Keep several processes that start at once from making tables twice."""
-    engine = database.engine
-    if engine.dialect.name == 'sqlite' and engine.url.database:
-        with open(engine.url.database + '.lock', 'w') as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-    else:
-        yield

@@ -25,6 +25,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.db import waiting
+from ironic_reservations.db import written
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import inventories
@@ -32,7 +34,7 @@ from ironic_reservations.planner.placement import inventories
 _n = tables.nodes.c
 _FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',
           'maintenance', 'retired', 'reservable', 'owner', 'lessee',
-          'properties', 'inventories')
+          'properties', 'inventories', 'enrolled_at')
 _COLUMNS = (_n.uuid, _n.generation, *(_n[key] for key in _FACTS))
 _UUIDS = sa.bindparam('uuids', expanding=True)
 # NOTE: what each request needs is put together once; that takes longer than
@@ -49,7 +51,7 @@ def _node(row: Sequence[Any], traits: frozenset[str]) -> facts.Node:
         provision_state=row[4], instance_uuid=row[5], maintenance=row[6],
         retired=row[7], reservable=row[8], owner=row[9], lessee=row[10],
         properties=_properties(row[11]), inventories=_inventories(row[12]),
-        traits=traits)
+        enrolled_at=row[13], traits=traits)
 
 
 def _properties(text: str | None) -> tuple[tuple[str, str], ...]:
@@ -83,6 +85,12 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
             traits.setdefault(node_uuid, set()).add(trait)
     return {row[0]: _node(row, frozenset(traits.get(row[0], ())))
             for row in rows}
+
+
+def read_let_through(connection: sa.Connection, uuid: str) -> str | None:
+    """Read the token of the request that was let through to a node last."""
+    # SELECT let_through FROM nodes WHERE uuid = ?
+    return connection.scalar(sa.select(_n.let_through).where(_n.uuid == uuid))
 
 
 def read_compute_hosts(connection: sa.Connection) -> dict[str, facts.Node]:
@@ -152,7 +160,7 @@ def read_free_nodes(connection: sa.Connection, wanted: Wanted,
     r, p = tables.reservations.c, tables.passages.c
     later = sa.exists().where(r.node_uuid == _n.uuid, is_promised(now))
     # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
-    #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a live passage)
+    #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a passage)
     #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
     #   AND uuid >= ? ORDER BY uuid LIMIT ?
     free = sa.select(*_COLUMNS).where(
@@ -161,7 +169,7 @@ def read_free_nodes(connection: sa.Connection, wanted: Wanted,
         *_wanted(wanted), *_visible(sees),
         ~sa.exists().where(r.node_uuid == _n.uuid, is_live(now)),
         ~sa.exists().where(r.node_uuid == _n.uuid, is_leased(now)),
-        ~sa.exists().where(p.node_uuid == _n.uuid, p.expires_at > now),
+        ~sa.exists().where(p.node_uuid == _n.uuid),
         later if promised else ~later, *_unless_host(hosts),
     ).order_by(_n.uuid).limit(limit)
     # NOTE: two walks along the index that stop, in one statement: to sort
@@ -235,8 +243,7 @@ def count_obstacles(connection: sa.Connection, wanted: Wanted,
         (sa.exists().where(r.node_uuid == _n.uuid, is_leased(now)), 'leased'),
         (_n.instance_uuid.is_not(None), 'instance_bound'),
         (_n.provision_state.is_distinct_from(facts.AVAILABLE), 'wrong_state'),
-        (sa.exists().where(p.node_uuid == _n.uuid, p.expires_at > now),
-         'busy'),
+        (sa.exists().where(p.node_uuid == _n.uuid), 'busy'),
         (sa.exists().where(r.node_uuid == _n.uuid, is_promised(now)),
          'promised'),
         *((_n.uuid.in_([uuid for uuid, each in (unheld or {}).items()
@@ -264,22 +271,37 @@ def _values(node: facts.Node) -> dict[str, Any]:
 
 
 def advance(connection: sa.Connection, uuid: str, generation: int,
-            node: facts.Node | None = None,
-            now: datetime.datetime | None = None) -> bool:
+            node: facts.Node, now: datetime.datetime,
+            let_through: str | None = None) -> bool:
     """Raise a node's generation if it still is the one that was planned on.
 
-    :param node: newer facts from Ironic, to be kept at the same time.
-    :param now: when they were read.
+    :param node: what Ironic has said of it since, to be kept at the same
+        time unless something newer is.
+    :param now: before Ironic was asked.
+    :param let_through: the token of the request that is let through.
     :returns: ``False`` if somebody else was first.
     """
-    # UPDATE nodes SET generation = generation + 1
+    # UPDATE nodes SET name = CASE WHEN observed_at <= ? THEN ? ELSE name END,
+    #     ..., generation = generation + 1
     #   WHERE uuid = ? AND generation = ?
-    result = connection.execute(
-        sa.update(tables.nodes)
-        .where(_n.uuid == uuid, _n.generation == generation)
-        .values(generation=generation + 1,
-                **({} if node is None
-                   else {**_values(node), 'observed_at': now})))
+    # NOTE: the time comes last, since MariaDB takes the new one for the old
+    # one after it.
+    newer = _n.observed_at <= now
+    values = {**_values(node), 'observed_at': now}
+    # NOTE: that a node is another one than before, the mirror has to see, and
+    # leases have to be told.
+    del values['enrolled_at']
+    through = ([] if let_through is None
+               else [(_n.let_through, let_through)])
+    with waiting.turn((uuid,)):
+        result = connection.execute(
+            sa.update(tables.nodes)
+            .where(_n.uuid == uuid, _n.generation == generation)
+            .ordered_values(
+                (_n.generation, generation + 1), *through,
+                *((_n[key], sa.case((newer, sa.literal(value, _n[key].type)),
+                                    else_=_n[key]))
+                  for key, value in values.items())))
     return bool(result.rowcount == 1)
 
 
@@ -292,20 +314,45 @@ _ADVANCE = sa.update(tables.nodes).where(
     sa.tuple_(_n.uuid, _n.generation).in_(
         sa.bindparam('pairs', expanding=True))
 ).values(generation=_n.generation + 1)
+_ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
+    (_n.uuid == sa.bindparam('through'), sa.bindparam('token')),
+    else_=_n.let_through))
+
+
+# SELECT uuid, generation FROM nodes WHERE uuid IN (...)
+_GENERATIONS = sa.select(_n.uuid, _n.generation).where(_n.uuid.in_(_UUIDS))
+
+
+def read_generations(connection: sa.Connection,
+                     uuids: Collection[str]) -> dict[str, int]:
+    """Read the generations of nodes, by their uuids."""
+    if not uuids:
+        return {}
+    return {row[0]: row[1] for row in connection.execute(
+        _GENERATIONS, {'uuids': list(uuids)})}
 
 
 def advance_all(connection: sa.Connection,
-                generations: Mapping[str, int]) -> bool:
+                generations: Mapping[str, int],
+                let_through: tuple[str, str] | None = None) -> bool:
     """Raise the generations of nodes, if none has changed meanwhile.
 
     :param generations: those that were planned on, by the nodes' uuids.
+    :param let_through: a node, and the token of the request that is let
+        through to it.
     :returns: ``False`` if somebody else was first; then the transaction has
         to be given up.
     """
     if not generations:
         return True
-    result = connection.execute(_ADVANCE, {
-        'uuids': list(generations), 'pairs': list(generations.items())})
+    given: dict[str, Any] = {'uuids': list(generations),
+                             'pairs': list(generations.items())}
+    statement = _ADVANCE
+    if let_through is not None:
+        statement = _ADVANCE_THROUGH
+        given |= {'through': let_through[0], 'token': let_through[1]}
+    with waiting.turn(generations):
+        result = connection.execute(statement, given)
     return bool(result.rowcount == len(generations))
 
 
@@ -348,28 +395,33 @@ def read_versions(connection: sa.Connection,
     return {row[0]: (int(row[1]), row[2], row[3]) for row in rows}
 
 
-def bump(connection: sa.Connection, uuid: str) -> None:
-    """Raise a node's generation, whatever it is: every plan is outdated."""
-    # UPDATE nodes SET generation = generation + 1 WHERE uuid = ?
-    connection.execute(
-        sa.update(tables.nodes).where(_n.uuid == uuid)
-        .values(generation=_n.generation + 1))
-
-
-def bump_all(connection: sa.Connection, uuids: Collection[str]) -> None:
-    """Raise the generations of nodes, whatever they are."""
-    if uuids:
-        connection.execute(
-            sa.update(tables.nodes).where(_n.uuid.in_(uuids))
-            .values(generation=_n.generation + 1))
+#: By so many bits the row's id stands above the count of changes.
+_ENROLMENT_BITS = 32
 
 
 def insert_node(connection: sa.Connection, node: facts.Node, generation: int,
-                now: datetime.datetime) -> None:
-    """Begin to mirror a node."""
-    connection.execute(sa.insert(tables.nodes).values(
+                now: datetime.datetime,
+                let_through: str | None = None) -> None:
+    """Begin to mirror a node.
+
+    :param generation: what its generation is counted on from.
+    :param let_through: the token of the request that is let through.
+    """
+    # INSERT INTO nodes (...) VALUES (...);
+    # UPDATE nodes SET generation = id * 4294967296 + ?
+    #   WHERE uuid = ? AND generation = ?
+    # NOTE: ids are never used again, so that a plan which was made on a node
+    # with this uuid before never meets the generation that it names.
+    result = connection.execute(sa.insert(tables.nodes).values(
         uuid=node.uuid, generation=generation, observed_at=now,
-        **_values(node)))
+        let_through=let_through, **_values(node)))
+    assert result.inserted_primary_key is not None
+    number = result.inserted_primary_key[0]
+    written.check(connection.execute(
+        sa.update(tables.nodes)
+        .where(_n.uuid == node.uuid, _n.generation == generation)
+        .values(generation=(number << _ENROLMENT_BITS) + generation)),
+        1, f'node {node.uuid}')
     insert_traits(connection, {node.uuid: node.traits})
 
 
@@ -422,6 +474,13 @@ def replace_traits(connection: sa.Connection,
     insert_traits(connection, {node.uuid: node.traits for node in nodes})
 
 
-def delete_node(connection: sa.Connection, uuid: str) -> None:
-    """Forget a node that is no more, or a compute host that is no host."""
-    connection.execute(sa.delete(tables.nodes).where(_n.uuid == uuid))
+def delete_node(connection: sa.Connection, uuid: str,
+                generation: int) -> None:
+    """Forget a node that is no more, or a compute host that is no host.
+
+    :param generation: as the transaction has made it.
+    :raises Conflict: it is another one.
+    """
+    # DELETE FROM nodes WHERE uuid = ? AND generation = ?
+    written.check(connection.execute(sa.delete(tables.nodes).where(
+        _n.uuid == uuid, _n.generation == generation)), 1, f'node {uuid}')

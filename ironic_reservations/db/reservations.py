@@ -18,6 +18,7 @@ Those that promise a node to a lease are in :mod:`.bookings`.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -27,6 +28,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
+from ironic_reservations.db import written
 from ironic_reservations.planner import facts
 
 _r = tables.reservations.c
@@ -54,6 +56,23 @@ def read_by_uuid(connection: sa.Connection,
         sa.select(*_COLUMNS).where(_r.uuid == uuid,
                                    _r.immediate == 1)).one_or_none()
     return None if row is None else _reservation(row)
+
+
+def read_with_generation(connection: sa.Connection, uuid: str
+                         ) -> tuple[facts.Reservation, int] | None:
+    """Read one reservation, live or not, and the generation of its node.
+
+    :returns: both as they were at one moment; ``None``: there is none.
+    """
+    # SELECT ..., generation FROM reservations JOIN nodes
+    #   ON nodes.uuid = node_uuid WHERE reservations.uuid = ?
+    #   AND immediate = 1
+    row = connection.execute(
+        sa.select(*_COLUMNS, tables.nodes.c.generation)
+        .join_from(tables.reservations, tables.nodes,
+                   _r.node_uuid == tables.nodes.c.uuid)
+        .where(_r.uuid == uuid, _r.immediate == 1)).one_or_none()
+    return None if row is None else (_reservation(row), row[len(_COLUMNS)])
 
 
 def read_related(connection: sa.Connection, uuid: str | None,
@@ -108,16 +127,25 @@ def insert(connection: sa.Connection,
     return dataclasses.replace(reservation, id=result.inserted_primary_key[0])
 
 
-def delete_void(connection: sa.Connection, ids: Collection[int],
+def delete_void(connection: sa.Connection,
+                void: Collection[facts.Reservation],
                 now: datetime.datetime) -> int:
     """Delete rows that were seen to be void, unless they no longer are.
 
+    NOTE: nobody has anything of a node by a void row, so that the generation
+    of its node need not be named.
+
     :returns: how many there were.
     """
-    # DELETE FROM reservations WHERE id IN (...) AND expires_at <= ?
-    #   AND state = 'reserved'
+    # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
+    #   AND id IN (...) AND immediate = 1 AND NOT (it is live)
+    if not void:
+        return 0
     return connection.execute(sa.delete(tables.reservations).where(
-        _r.id.in_(ids), sa.not_(nodes.is_live(now)))).rowcount
+        _r.uuid.in_([row.uuid for row in void]),
+        _r.node_uuid.in_({row.node_uuid for row in void}),
+        _r.id.in_([row.id for row in void]), _r.immediate == 1,
+        sa.not_(nodes.is_live(now)))).rowcount
 
 
 def read_void(connection: sa.Connection, now: datetime.datetime,
@@ -129,42 +157,72 @@ def read_void(connection: sa.Connection, now: datetime.datetime,
         .order_by(_r.expires_at).limit(limit))]
 
 
-def delete_one(connection: sa.Connection, uuid: str) -> bool:
-    """Delete a reservation; tells whether it was there."""
-    return bool(connection.execute(sa.delete(tables.reservations).where(
-        _r.uuid == uuid)).rowcount)
+def _as_read(reservation: facts.Reservation
+             ) -> list[sa.ColumnElement[bool]]:
+    """Say in SQL that a row is the one that was read, and as it was.
+
+    NOTE: uuids are chosen by clients, who may use one again.
+    """
+    # id = ? AND uuid = ? AND node_uuid = ? AND immediate = 1
+    #   AND instance_uuid = ? AND project_id = ? AND created_at = ?
+    #   AND expires_at = ? AND state = ?
+    return [_r.id == reservation.id, _r.uuid == reservation.uuid,
+            _r.node_uuid == reservation.node_uuid, _r.immediate == 1,
+            _r.instance_uuid == reservation.instance_uuid,
+            _r.project_id == reservation.project_id,
+            _r.created_at == reservation.created_at,
+            _r.expires_at == reservation.expires_at,
+            _r.state == reservation.state.value]
 
 
-def delete_unused(connection: sa.Connection, uuid: str) -> bool:
-    """Delete a reservation that no request has shown; tells if it did."""
-    # DELETE FROM reservations WHERE uuid = ? AND immediate = 1
-    #   AND state = 'reserved'
-    return bool(connection.execute(sa.delete(tables.reservations).where(
-        _r.uuid == uuid, _r.immediate == 1,
-        _r.state == facts.State.RESERVED.value)).rowcount)
+def delete(connection: sa.Connection,
+           reservation: facts.Reservation) -> None:
+    """Delete a reservation.
+
+    :param reservation: as it was read.
+    :raises Conflict: it is no longer so.
+    """
+    written.check(connection.execute(sa.delete(tables.reservations).where(
+        *_as_read(reservation))), 1, f'reservation {reservation.uuid}')
 
 
-def update_expiry(connection: sa.Connection, uuid: str,
+def update_expiry(connection: sa.Connection,
+                  reservation: facts.Reservation,
                   expires_at: datetime.datetime,
-                  now: datetime.datetime) -> bool:
-    """Move the end of a live reservation; tells whether it was live."""
-    # UPDATE reservations SET expires_at = ? WHERE uuid = ?
-    #   AND (state != 'reserved' OR expires_at > now)
-    return bool(connection.execute(
-        sa.update(tables.reservations)
-        .where(_r.uuid == uuid, nodes.is_live(now))
-        .values(expires_at=expires_at, updated_at=now)).rowcount)
+                  now: datetime.datetime) -> facts.Reservation:
+    """Move the end of a live reservation.
+
+    :param reservation: as it was read.
+    :returns: as it is then.
+    :raises Conflict: it is no longer as it was, or not live any more.
+    """
+    _update(connection, reservation, now, {'expires_at': expires_at})
+    return dataclasses.replace(reservation, expires_at=expires_at,
+                               updated_at=now)
 
 
-def update_state(connection: sa.Connection, uuid: str, state: facts.State,
-                 now: datetime.datetime) -> bool:
-    """Set the state of a live reservation; tells whether it was live."""
-    # UPDATE reservations SET state = ? WHERE uuid = ?
-    #   AND (state != 'reserved' OR expires_at > now)
-    return bool(connection.execute(
+def update_state(connection: sa.Connection, reservation: facts.Reservation,
+                 state: facts.State,
+                 now: datetime.datetime) -> facts.Reservation:
+    """Set the state of a live reservation.
+
+    :param reservation: as it was read.
+    :returns: as it is then.
+    :raises Conflict: it is no longer as it was, or not live any more.
+    """
+    _update(connection, reservation, now, {'state': state.value})
+    return dataclasses.replace(reservation, state=state, updated_at=now)
+
+
+def _update(connection: sa.Connection, reservation: facts.Reservation,
+            now: datetime.datetime, changed: Mapping[str, Any]) -> None:
+    # UPDATE reservations SET ... WHERE (it is as it was read) AND
+    #   (state != 'reserved' OR expires_at > now)
+    written.check(connection.execute(
         sa.update(tables.reservations)
-        .where(_r.uuid == uuid, nodes.is_live(now))
-        .values(state=state.value, updated_at=now)).rowcount)
+        .where(*_as_read(reservation), nodes.is_live(now))
+        .values(updated_at=now, **changed)), 1,
+        f'reservation {reservation.uuid}')
 
 
 def read_starting(connection: sa.Connection) -> frozenset[str]:
@@ -192,6 +250,19 @@ def count_live(connection: sa.Connection,
         sa.select(_r.state, sa.func.count()).where(nodes.is_live(now))
         .group_by(_r.state))
     return {_STATES[state]: count for state, count in rows}
+
+
+def count_waiting(connection: sa.Connection, project_id: str | None,
+                  now: datetime.datetime) -> int:
+    """Count the reservations of a project that wait to be used."""
+    # SELECT count(*) FROM reservations WHERE project_id = ?
+    #   AND immediate IS NOT NULL AND state = 'reserved' AND expires_at > ?
+    return int(connection.execute(
+        sa.select(sa.func.count()).select_from(tables.reservations).where(
+            _r.project_id.is_(None) if project_id is None
+            else _r.project_id == project_id, _r.immediate.is_not(None),
+            _r.state == facts.State.RESERVED.value, _r.expires_at > now)
+    ).scalar_one())
 
 
 def read_page(connection: sa.Connection, now: datetime.datetime, *,

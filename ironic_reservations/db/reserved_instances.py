@@ -25,6 +25,7 @@ from ironic_reservations.planner import leases
 
 _l = tables.lease_reservations.c
 _r = tables.reservations.c
+_u = tables.lease_usage.c
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +65,12 @@ def read_shares(connection: sa.Connection, now: datetime.datetime,
                   row[4]) for row in connection.execute(query)]
 
 
-def read_ids(connection: sa.Connection) -> frozenset[str]:
-    """Read the ids of all lease reservations, over or not."""
-    return frozenset(connection.scalars(sa.select(_l.id)))
+def is_known(connection: sa.Connection, reservation_id: str) -> bool:
+    """Return whether a lease reservation is ours, over or forgotten too."""
+    # SELECT id FROM lease_reservations WHERE id = ?
+    #   UNION ALL SELECT reservation_id FROM lease_usage
+    #     WHERE reservation_id = ?
+    return connection.execute(sa.union_all(
+        sa.select(_l.id).where(_l.id == reservation_id),
+        sa.select(_u.reservation_id).where(
+            _u.reservation_id == reservation_id))).first() is not None

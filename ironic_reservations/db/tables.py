@@ -70,7 +70,8 @@ nodes = sa.Table(
     'nodes', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
-    sa.Column('generation', sa.Integer, nullable=False),
+    # NOTE: begins anew for no uuid, see nodes.insert_node.
+    sa.Column('generation', sa.BigInteger, nullable=False),
     sa.Column('name', sa.String(255)),
     sa.Column('resource_class', sa.String(80)),
     sa.Column('provision_state', sa.String(15)),
@@ -83,11 +84,16 @@ nodes = sa.Table(
     sa.Column('properties', sa.Text),
     # NOTE: of a compute host, NULL for a node of Ironic.
     sa.Column('inventories', sa.Text),
+    # NOTE: what Ironic says, and compared with nothing else.
+    sa.Column('enrolled_at', sa.String(64)),
     sa.Column('observed_at', UTCDateTime, nullable=False),
     # NOTE: counts the changes to what Ironic says, so that a process knows
     # from one sum what it has to read again.
     sa.Column('revision', sa.Integer, nullable=False, server_default='0'),
+    # NOTE: the token of the request that was let through last.
+    sa.Column('let_through', sa.String(36)),
     sa.Index(None, 'resource_class', 'provision_state'),
+    sqlite_autoincrement=True,
     **_MYSQL)
 
 node_traits = sa.Table(
@@ -129,6 +135,11 @@ reservations = sa.Table(
     sa.Index(None, 'expires_at'),
     # NOTE: what has a node now is little beside what is promised for later.
     sa.Index(None, 'state', 'starts_at'),
+    # NOTE: without these MariaDB looks, for each node that might be picked,
+    # at all that it is promised to.
+    sa.Index(None, 'node_uuid', 'immediate', 'state', 'starts_at'),
+    sa.Index(None, 'lessee'),
+    sqlite_autoincrement=True,
     **_MYSQL)
 
 #: Nodes that an operator has opened to leases.
@@ -191,6 +202,9 @@ leases = sa.Table(
     sa.Index(None, 'created_at', 'id'),
     sa.Index(None, 'project_id', 'created_at'),
     sa.Index(None, 'due_at'),
+    # NOTE: live leases are few beside those that are over.
+    sa.Index(None, 'status', 'updated_at'),
+    sa.Index(None, 'project_id', 'status'),
     **_MYSQL)
 
 lease_reservations = sa.Table(
@@ -251,7 +265,32 @@ instance_reservations = sa.Table(
     sa.Column('request', sa.Text),
     **_MYSQL)
 
-#: Guarded requests that are on their way to Ironic right now.
+#: What leases have had, kept for good when they are forgotten.
+lease_usage = sa.Table(
+    'lease_usage', metadata,
+    sa.Column('reservation_id', sa.String(36), primary_key=True),
+    # NOTE: of Placement for instances; empty for nodes without one.
+    sa.Column('resource_class', sa.String(255), primary_key=True),
+    sa.Column('lease_id', sa.String(36), nullable=False),
+    sa.Column('project_id', sa.String(255)),
+    sa.Column('user_id', sa.String(255)),
+    sa.Column('resource_type', sa.String(32), nullable=False),
+    # NOTE: of the class, for each booking; 1 for a node.
+    sa.Column('amount', sa.BigInteger, nullable=False),
+    # NOTE: of the first booking that began, and of the last that ended.
+    sa.Column('starts_at', UTCDateTime, nullable=False),
+    sa.Column('ended_at', UTCDateTime, nullable=False),
+    # NOTE: hosts, or instances, that there were at any time; and the seconds
+    # of all of them together: from the start until the promise ended, and
+    # those of them in which the host was bound.
+    sa.Column('bookings', sa.Integer, nullable=False),
+    sa.Column('promised_seconds', sa.BigInteger, nullable=False),
+    sa.Column('bound_seconds', sa.BigInteger, nullable=False),
+    sa.Index(None, 'ended_at'),
+    sa.Index(None, 'project_id', 'ended_at'),
+    **_MYSQL)
+
+#: Requests that are on their way to Ironic right now.
 passages = sa.Table(
     'passages', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
@@ -260,7 +299,21 @@ passages = sa.Table(
               nullable=False, index=True),
     sa.Column('reservation_uuid', sa.String(36)),
     sa.Column('instance_uuid', sa.String(36)),
+    # NOTE: until when its sender has an answer.  The node is kept for it
+    # until its row is gone, however long that takes.
     sa.Column('expires_at', UTCDateTime, nullable=False),
+    # NOTE: what it is known by, which nobody else ever is; NULL for one of
+    # the release before.
+    sa.Column('token', sa.String(36), unique=True),
+    sa.Column('state', sa.String(16)),
+    # NOTE: what a ticket of the reconciler is good for, and for which lease.
+    sa.Column('act', sa.String(32)),
+    sa.Column('lease_id', sa.String(36)),
+    # NOTE: what Ironic showed when it was looked at for the first time.
+    sa.Column('seen', sa.String(64)),
+    sa.Column('seen_at', UTCDateTime),
+    sa.Index(None, 'lease_id'),
+    sqlite_autoincrement=True,
     **_MYSQL)
 
 #: Which process does the work that one must do for all.
@@ -299,6 +352,10 @@ holds = sa.Table(
     sa.UniqueConstraint('node_uuid', 'live'),
     sa.Index(None, 'owner'),
     sa.Index(None, 'state', 'deadline'),
+    # NOTE: what code from before 0006 writes; on SQLite there is none beside.
+    sa.CheckConstraint("live <> '1'", name='ck_holds_live').ddl_if(
+        dialect=('mysql', 'mariadb', 'postgresql')),
+    sqlite_autoincrement=True,
     **_MYSQL)
 
 #: How the providers of nodes were when an audit found nothing wrong.

@@ -22,6 +22,7 @@ from ironic_reservations import clock as clock_module
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement as placement_client
+from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import connection
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import timelines
@@ -31,6 +32,9 @@ from ironic_reservations.engine import timelines
 class Engine:
     """What every use case needs.
 
+    :ivar clock: the time by which all processes judge promises.
+    :ivar timer: seconds, never set back: for what this process judges for
+        itself.
     :ivar timelines: what this process knows of leases.
     :ivar ironic: Ironic as seen by this service; ``None`` where the mirror
         is all that there is (tools, tests of the timeline).
@@ -48,13 +52,20 @@ class Engine:
     ironic: ironic_client.Ironic | None = None
     placement: placement_client.Placement | None = None
     nova: nova_client.Nova | None = None
+    timer: clock_module.Timer = clock_module.elapsed
 
 
 def build(conf: cfg.ConfigOpts,
           ironic: ironic_client.Ironic | None = None,
-          clock: clock_module.Clock = clock_module.utc_now) -> Engine:
-    """Put an engine together from the configuration."""
-    return Engine(conf=conf, database=connection.Database(conf), clock=clock,
+          clock: clock_module.Clock | None = None) -> Engine:
+    """Return an engine put together from the configuration.
+
+    :param clock: by default that of the database.
+    """
+    database = connection.Database(conf)
+    return Engine(conf=conf, database=database,
+                  clock=clock or db_clock.DatabaseClock(
+                      database, conf.database.max_clock_skew),
                   announcer=announce.Announcer(conf),
                   timelines=timelines.Timelines(conf), ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)

@@ -25,6 +25,7 @@ from oslo_config import cfg
 from oslo_log import log
 import oslo_messaging
 
+from ironic_reservations.engine import audit
 from ironic_reservations.objects import lease as carried_lease
 from ironic_reservations.objects import reservation as carried
 from ironic_reservations.planner import facts
@@ -48,6 +49,8 @@ EXPIRED = 'expired'
 #: or others.
 DEGRADED = 'degraded'
 REPLACED = 'replaced'
+#: A request that came late was carried out on a node of another's.
+OVERTAKEN = 'overtaken'
 
 
 class Announcer:
@@ -64,6 +67,8 @@ class Announcer:
             # NOTE: a request must not wait for a bus that is down.
             self._notifier = oslo_messaging.Notifier(
                 transport, 'ironic-reservations', retry=0)
+        #: Who did what, for those who have to account for it.
+        self.audit = audit.Audit(conf, self._notifier)
 
     def tell(self, event: str, reservation: facts.Reservation,
              reason: str | None = None) -> None:
@@ -74,6 +79,11 @@ class Announcer:
         :param event: one of the events above.
         :param reason: why, where it was not by request.
         """
+        if reason is not None:
+            # NOTE: what was asked for is recorded where it was asked.
+            self.audit.record(
+                audit.Way.SERVICE, event.rpartition('.')[2], 'reservation',
+                audit.digest(reservation.uuid), code=reason, name=event)
         if self._notifier is not None:
             self._send(event, lambda: carried.payload(reservation, reason),
                        f'reservation for instance {reservation.instance_uuid}')
@@ -87,6 +97,10 @@ class Announcer:
         :param event: one of the events above.
         :param reason: why, where it was not by request.
         """
+        if reason is not None or event in LEASE_EVENTS.values():
+            self.audit.record(
+                audit.Way.SERVICE, 'update', 'lease', lease.id, code=reason,
+                name=event)
         if self._notifier is not None:
             self._send(event, lambda: carried_lease.payload(lease, reason),
                        f'lease {lease.id}')

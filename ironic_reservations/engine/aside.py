@@ -23,13 +23,12 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
-import sqlalchemy as sa
-
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen
 from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.planner import facts
@@ -47,17 +46,20 @@ _ODD = 8
 class Room:
     """A node, and what makes room on it.
 
-    :ivar difference: what changes for others, without the generation of the
-        node itself, which whoever takes it claims.
+    :ivar difference: what changes for others.
     :ivar until: when the next lease on it starts then, if there is one.
-    :ivar lost: the lease reservations for which nothing was found instead.
     """
 
     node_uuid: str
     horizon: timelines.Horizon
-    difference: carry_out.Difference
+    difference: difference_module.Difference
     until: datetime.datetime | None
-    lost: frozenset[str] = frozenset()
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """The lease reservations for which nothing was found instead."""
+        return frozenset(booking.reservation_id
+                         for booking in self.difference.lost)
 
 
 def one_of(engine: Engine, nodes: Sequence[facts.Node],
@@ -104,15 +106,6 @@ def on(engine: Engine, node: facts.Node, now: datetime.datetime,
         return _cleared(engine, horizon, number, instants.instant(now),
                         _instant(until))
     raise db_connection.Conflict(f'node {node.uuid} is no host any more')
-
-
-def claim(connection: sa.Connection, made: Room) -> None:
-    """Carry out what makes room, in the transaction that takes the node.
-
-    :raises Conflict: somebody has changed a node meanwhile.
-    """
-    carry_out.claim(connection, made.horizon, made.difference)
-    db_leases.degrade(connection, made.lost, made.horizon.now)
 
 
 def tell(engine: Engine, made: Room) -> None:
@@ -166,25 +159,22 @@ def _cleared(engine: Engine, horizon: timelines.Horizon, number: int,
     cleared = room.clear(horizon.pool, number, start, end, demands)
     return _made(horizon, number, end, cleared.pool,
                  {f'{key}/0': booking for key, booking in leaving.items()},
-                 frozenset(leaving[key].reservation_id
-                           for key in cleared.homeless))
+                 tuple(leaving[key] for key in cleared.homeless))
 
 
 def _made(horizon: timelines.Horizon, number: int, end: int,
           after: pool.Pool,
           renamed: dict[str, leases.NodeBooking] | None = None,
-          lost: frozenset[str] = frozenset()) -> Room:
-    difference = carry_out.compare(horizon, after, renamed=renamed)
-    uuid = horizon.fleet.uuids[number]
-    generations = {node: generation for node, generation
-                   in difference.generations.items() if node != uuid}
+          lost: tuple[leases.NodeBooking, ...] = ()) -> Room:
+    difference = difference_module.compare(horizon, after, renamed=renamed)
+    here = seen.Seen(dict([horizon.generation(number)]))
     # NOTE: what is planned on a host that can serve nothing new does not
     # stand on the timeline, but it is there.
     starts = [booking.start for booking in after.on(number)]
     starts.extend(instants.instant(booking.starts_at) for booking, _
                   in horizon.standing(number).promised
-                  if booking.id not in difference.homes)
+                  if booking not in difference.homes)
     later = min((start for start in starts if start >= end), default=None)
-    return Room(uuid, horizon,
-                carry_out.Difference(generations, difference.homes),
-                None if later is None else instants.moment(later), lost)
+    return Room(horizon.fleet.uuids[number], horizon, dataclasses.replace(
+        difference, seen=difference.seen.also(here), lost=lost),
+        None if later is None else instants.moment(later))

@@ -25,6 +25,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import aside
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import observe
 from ironic_reservations.engine import plan
@@ -49,6 +50,11 @@ class Choice:
     room: aside.Room | None = None
 
     @property
+    def difference(self) -> difference.Difference | None:
+        """What changes for others, if anything does."""
+        return None if self.room is None else self.room.difference
+
+    @property
     def free_until(self) -> datetime.datetime | None:
         """Give when the node is promised to a lease next, if it is."""
         if self.room is not None:
@@ -69,7 +75,8 @@ def choose(engine: Engine, ask: pick.Ask, view: plan.View,
     :raises Conflict: a node has changed meanwhile.
     """
     asks_whom = observer or engine.ironic
-    if engine.conf.ironic.confirm == 'mirror':
+    # NOTE: the power state is not mirrored, so an allocation is confirmed.
+    if engine.conf.ironic.confirm == 'mirror' and not ask.powered:
         asks_whom = None
     choosing = _Choosing(engine, ask, sees, asks_whom, need)
     outcome = choosing.among(view)
@@ -165,7 +172,7 @@ class _Choosing:
         with self._engine.database.read() as connection:
             known = db_nodes.read_nodes(connection, uuids, with_traits=False)
             held = db_reservations.read_of_nodes(connection, uuids)
-            busy = db_passages.read_busy(connection, now, uuids)
+            busy = db_passages.read_busy(connection, uuids)
             leased = db_bookings.read_leased(connection, uuids, now)
             barred = plan.closed(self._engine, connection, self._need, uuids)
         nodes = {uuid: dataclasses.replace(

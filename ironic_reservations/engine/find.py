@@ -15,13 +15,24 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen
 from ironic_reservations.planner import facts
 
 SORT_KEYS = db_reservations.SORT_KEYS
+
+
+def no_marker(marker: str) -> errors.ReservationNotFound:
+    """Return the refusal of a marker, the same whether it is another's."""
+    return errors.ReservationNotFound(
+        f'The marker {marker} is not a reservation of yours, or is none any '
+        'more. Begin again at the first page.')
 
 
 def unknown(uuid: str) -> str:
@@ -40,6 +51,24 @@ def get(engine: Engine, uuid: str) -> facts.Reservation:
     if reservation is None or not reservation.live(engine.clock()):
         raise errors.ReservationNotFound(unknown(uuid))
     return reservation
+
+
+def live(connection: sa.Connection, uuid: str, now: datetime.datetime,
+         permitted: facts.Reservation | None = None
+         ) -> tuple[facts.Reservation, seen.Seen]:
+    """Read one live reservation that is going to be changed, and its node.
+
+    :param permitted: as it was when the caller was judged by it: who holds
+        the uuid by now may be another.
+    :raises ReservationNotFound: there is none, it has expired, or it is
+        another one.
+    """
+    found = db_reservations.read_with_generation(connection, uuid)
+    if found is None or not found[0].live(now) or permitted is not None and (
+            not found[0].same(permitted)):
+        raise errors.ReservationNotFound(unknown(uuid))
+    held, generation = found
+    return held, seen.Seen({held.node_uuid: generation})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,15 +95,13 @@ def page(engine: Engine, query: Query) -> list[facts.Reservation]:
     :raises ReservationNotFound: the marker is not a live reservation.
     """
     now = engine.clock()
-    with engine.database.read() as connection:
+    with engine.database.snapshot() as connection:
         marker = None
         if query.marker is not None:
             marker = db_reservations.read_by_uuid(connection, query.marker)
             if marker is None or query.project_id not in (
                     None, marker.project_id):
-                raise errors.ReservationNotFound(
-                    f'The marker {query.marker} is not a reservation any '
-                    'more. Begin again at the first page.')
+                raise no_marker(query.marker)
         return db_reservations.read_page(
             connection, now, node_uuid=query.node_uuid,
             instance_uuid=query.instance_uuid, project_id=query.project_id,

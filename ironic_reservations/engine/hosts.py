@@ -25,8 +25,10 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
@@ -102,28 +104,34 @@ def _open(engine: Engine, nodes: Sequence[facts.Node],
     _check(capabilities)
     uuids = [node.uuid for node in nodes]
 
-    def attempt() -> list[leases.Host]:
+    def attempt() -> list[int]:
         now = engine.clock()
         with engine.database.write() as connection:
             known = db_nodes.read_nodes(connection, uuids)
+            here = seen_module.of_nodes(known.values())
             open_already = {row.node_uuid for row in db_hosts.read(
                 connection, node_uuids=uuids)}
             new = [node for node in nodes if node.uuid not in open_already]
-            seen = [node for node in new if node.uuid in known]
+            mirrored = [node for node in new if node.uuid in known]
+            commit.commit(connection, here.only(
+                [node.uuid for node in mirrored]), now)
             # NOTE: the mirror may not know yet what Ironic has just said.
-            db_nodes.update_facts(connection, seen, asked_at)
+            db_nodes.update_facts(connection, mirrored, asked_at)
             db_nodes.replace_traits(connection, [
-                node for node in seen
+                node for node in mirrored
                 if node.traits != known[node.uuid].traits])
-            db_nodes.bump_all(connection, [node.uuid for node in seen])
             for node in new:
                 if node.uuid not in known:
                     db_nodes.insert_node(connection, node, 1, asked_at)
             ids = [db_hosts.insert(connection, node.uuid, now)
                    for node in new]
             db_hosts.write_capabilities(connection, ids, capabilities, now)
-        return page(engine, ids=ids) if ids else []
-    return retry.until_committed(attempt)
+        return ids
+    ids = retry.until_committed(attempt)
+    if not ids:
+        return []
+    with retry.committed():
+        return page(engine, ids=ids)
 
 
 def page(engine: Engine, limit: int | None = None, marker: int | None = None,
@@ -132,7 +140,7 @@ def page(engine: Engine, limit: int | None = None, marker: int | None = None,
 
     :param marker: the id of the last one of the page before.
     """
-    with engine.database.read() as connection:
+    with engine.database.snapshot() as connection:
         return _whole(connection, db_hosts.read(
             connection, ids=ids, after=marker, limit=limit))
 
@@ -141,9 +149,7 @@ def _whole(connection: sa.Connection,
            rows: Sequence[db_hosts.Row]) -> list[leases.Host]:
     nodes = db_nodes.read_nodes(connection,
                                 [row.node_uuid for row in rows])
-    return [leases.Host(row.id, nodes[row.node_uuid], row.created_at,
-                        row.updated_at, row.reservable, row.capabilities)
-            for row in rows]
+    return [row.with_node(nodes[row.node_uuid]) for row in rows]
 
 
 def get(engine: Engine, host_id: int) -> leases.Host:
@@ -192,15 +198,13 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
     def attempt() -> None:
         now, host = engine.clock(), get(engine, host_id)
         with engine.database.write() as connection:
-            db_nodes.bump(connection, host.node.uuid)
+            commit.commit(connection, seen_module.of_nodes([host.node]), now)
+            db_hosts.update(connection, host_id, host.node.uuid, now,
+                            reservable)
             db_hosts.write_capabilities(connection, (host_id,), changes, now)
-            if reservable is None:
-                db_hosts.touch(connection, host_id, now)
-            else:
-                db_hosts.update_reservable(connection, host_id, reservable,
-                                           now)
-    retry.until_committed(attempt)
-    return get(engine, host_id)
+    retry.until_committed(attempt, repeatable=True)
+    with retry.committed():
+        return get(engine, host_id)
 
 
 def remove(engine: Engine, host_id: int) -> None:
@@ -211,21 +215,24 @@ def remove(engine: Engine, host_id: int) -> None:
     """
     def attempt() -> None:
         host = get(engine, host_id)
+        with engine.database.read() as connection:
+            promised = db_bookings.read_of_hosts(connection,
+                                                 node_uuid=host.node.uuid)
+        if promised:
+            raise errors.HostInUse(
+                f"Can't delete host {host_id}. The host is reserved. Set "
+                '"reservable" to false, which has leases that have not '
+                'started served by other hosts where that is possible, and '
+                'try again.')
         with engine.database.write() as connection:
-            # NOTE: first, so that nothing is promised meanwhile.
-            db_nodes.bump(connection, host.node.uuid)
-            if db_bookings.read_of_hosts(connection,
-                                         node_uuid=host.node.uuid):
-                raise errors.HostInUse(
-                    f"Can't delete host {host_id}. The host is reserved. Set "
-                    '"reservable" to false, which has leases that have not '
-                    'started served by other hosts where that is possible, '
-                    'and try again.')
-            db_hosts.delete(connection, host_id)
+            commit.commit(connection, seen_module.of_nodes([host.node]),
+                          engine.clock())
+            db_hosts.delete(connection, host_id, host.node.uuid)
             if host.node.compute:
                 # NOTE: nobody else mirrors it. Its reservation provider
                 # stays, since nova-compute may know of it.
-                db_nodes.delete_node(connection, host.node.uuid)
+                db_nodes.delete_node(connection, host.node.uuid,
+                                     host.node.generation + 1)
     retry.until_committed(attempt)
 
 
@@ -235,7 +242,7 @@ def allocations(engine: Engine, lease_id: str | None = None,
                 ) -> list[tuple[leases.Host,
                                 list[tuple[leases.NodeBooking, str]]]]:
     """Read what hosts are promised to, each booking with its lease's id."""
-    with engine.database.read() as connection:
+    with engine.database.snapshot() as connection:
         rows = db_hosts.read(
             connection, ids=None if host_id is None else (host_id,))
         hosts = _whole(connection, rows)

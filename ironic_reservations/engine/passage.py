@@ -16,17 +16,22 @@ Between the moment that the guard lets a deploy pass and the moment that
 Ironic shows it, the node looks free.  A *passage* stands on the timeline for
 that while: it raises the node's generation, so that a reservation planned
 before it cannot commit, and it makes the node busy, so that none is planned
-during it.  One that is left behind by a process that died ends by itself.
+during it.  It never ends by itself: of one that is left behind by a process
+that died, or that Ironic gave no answer to, the reconciler finds out what
+became of it, see :mod:`ironic_reservations.reconciler.uncertain`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import uuid as uuid_module
 
+from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
@@ -40,39 +45,53 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import aside
 from ironic_reservations.engine import choose
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import refused_passage
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.planner import admit as planner_admit
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import lifecycle
 from ironic_reservations.planner import pick
+from ironic_reservations.planner import reasons
+
+LOG = log.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
 class Passage:
     """A guarded request that was let through.
 
-    :ivar id: of its row.
+    :ivar token: what its row is known by.
+    :ivar deadline: after which it is not handed to Ironic any more, by the
+        timer of the engine.
     :ivar reservation_uuid: the reservation that was shown, if one was.
     :ivar first: whether it was shown for the first time: if this request
         comes to nothing, none did.
+    :ivar lease_reservation_id: the lease reservation that was shown.
+    :ivar instance_uuid: of an allocation.
     """
 
-    id: int
+    token: str
     node_uuid: str
+    deadline: float
     reservation_uuid: str | None = None
     first: bool = False
+    lease_reservation_id: str | None = None
+    instance_uuid: str | None = None
 
 
 def admit(engine: Engine, node_uuid: str, proof: str | None = None,
           vouched_instance: str | None = None, required: bool = False,
           act: planner_admit.Act = planner_admit.Act.USE,
-          placed_instance: str | None = None) -> Passage:
+          placed_instance: str | None = None,
+          bearer: planner_admit.Bearer = planner_admit.ANYBODY) -> Passage:
     """Let a request take a node for use, or refuse it.
 
     Whoever deploys without a lease has the node nobody knows how long, so
@@ -85,6 +104,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
     :param act: what the request does to the node.
     :param placed_instance: the instance that a trusted service asks for,
         which Placement may say has the node by a lease.
+    :param bearer: who shows the proof.
     :raises ProofRequired: the node is reserved, or leased.
     :raises ProofInvalid: not by what was shown.
     :raises ReservationRequired: it is free, and that is not enough.
@@ -92,9 +112,10 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
     :raises ProofUnknown: Placement does not tell.
     :raises DatabaseUnavailable: it cannot be known.
     """
-    shown_claim = planner_admit.Claim(proof, vouched_instance)
+    shown_claim = planner_admit.Claim(proof, vouched_instance, bearer)
 
     def attempt() -> tuple[Passage, aside.Room | None]:
+        deadline = hand_over_by(engine)
         now = engine.clock()
         with engine.database.read() as connection:
             node = db_nodes.read_nodes(
@@ -123,8 +144,9 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
                                           promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
-            return _open(engine, node, None, None, now,
-                         starting=_starting(promised, claim.proof)), None
+            return _open(engine, node, None, None, now, deadline,
+                         starting=_starting(promised, claim.proof),
+                         lease_reservation_id=claim.proof), None
         shown = held if verdict is planner_admit.Verdict.PROVEN else None
         room = (_make_room(engine, node, now, leased)
                 if node is not None and act.lasts else None)
@@ -132,12 +154,29 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
         # fills in what it is.
         return _open(engine, node or facts.Node(node_uuid,
                                                 provision_state=None),
-                     shown, None, now, void=held if shown is None else None,
-                     room=room), room
-    opened, room = retry.until_committed(attempt)
+                     shown, None, now, deadline,
+                     void=held if shown is None else None, room=room), room
+    opened, room = _let_through(attempt)
     if room is not None:
         aside.tell(engine, room)
     return opened
+
+
+def _let_through(attempt: Callable[[], tuple[Passage, aside.Room | None]]
+                 ) -> tuple[Passage, aside.Room | None]:
+    """Open a passage, or be sure that Ironic is not asked.
+
+    :raises DatabaseUnavailable: nobody knows whether one has been opened;
+        of one that has, the reconciler finds out that nothing was sent.
+    """
+    try:
+        return retry.until_committed(attempt)
+    except errors.OutcomeUnknown as exc:
+        raise errors.DatabaseUnavailable(
+            'The database of the reservations was lost while this request '
+            'was being let through, so Ironic was not asked and nothing was '
+            'done. For some minutes the node may look busy; try again '
+            'later.') from exc
 
 
 def _closed(engine: Engine, connection: sa.Connection,
@@ -148,14 +187,14 @@ def _closed(engine: Engine, connection: sa.Connection,
 
 
 def _starting(promised: Iterable[leases.NodeBooking],
-              proof: str | None) -> list[int]:
+              proof: str | None) -> list[leases.NodeBooking]:
     """Give the bookings that have begun and that nobody has bound yet.
 
     NOTE: from its first use on, a node is not to be exchanged for another.
     One to which the lessee is just being written is not, either; whoever
     writes it has to find the booking as it was, to see whether it is there.
     """
-    return [booking.id for booking in promised
+    return [booking for booking in promised
             if booking.reservation_id == proof and not booking.begun]
 
 
@@ -172,15 +211,19 @@ def _make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
 def hold_for_allocation(engine: Engine, ask: pick.Ask,
                         sees: facts.Visibility, proof: str | None = None,
                         observer: ironic_client.Ironic | None = None,
-                        required: bool = False) -> Passage:
+                        required: bool = False,
+                        bearer: planner_admit.Bearer = planner_admit.ANYBODY
+                        ) -> Passage:
     """Choose the node that an allocation of Ironic gets, and keep it free.
 
     Ironic binds the node later and asynchronously, so the passage stays
-    until the node carries the instance, or until it ends by itself.
+    until the node carries the instance, or Ironic has given the allocation
+    up.
 
     :param ask: the allocation; its uuid is the ``instance_uuid``.
     :param proof: a reservation whose node the allocation shall get, or a
         lease reservation, of which it gets one.
+    :param bearer: who shows it.
     :raises NoNodeAvailable: no node is free; with ``reasons``.
     :raises ProofInvalid: there is no such live reservation.
     :raises ReservationRequired: there is no proof, and there must be one.
@@ -193,34 +236,56 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
             'header OpenStack-Baremetal-Reservation.')
 
     def attempt() -> tuple[Passage, aside.Room | None]:
+        deadline = hand_over_by(engine)
         now = engine.clock()
         if proof is None:
-            return _hold_any(engine, ask, sees, observer, now)
+            return _hold_any(engine, ask, sees, observer, now, deadline)
         with engine.database.read() as connection:
             node, held = _proven(connection, proof)
             mine = ([] if held is not None else
                     db_bookings.read_of_reservation(connection, proof, now))
             promised = ([] if node is None else db_bookings.read_of_node(
                 connection, node.uuid, now))
-        if mine:
-            return _hold_leased(engine, ask, sees, observer, now, mine), None
-        if held is None or node is None or not held.live(now) or (
+        if mine and bearer.may_show(mine[0].project_id):
+            return _hold_leased(engine, ask, sees, observer, now, deadline,
+                                mine), None
+        if held is None or node is None or not (
+                held.live(now) and bearer.may_show(held.project_id)) or (
                 ask.node_uuids is not None
                 and held.node_uuid not in ask.node_uuids):
             raise errors.ProofInvalid(
                 f'The reservation {proof} does not exist, has expired, or is '
                 'not for one of the candidate nodes. Make a new one.')
+        _check_power(ask, node, observer or engine.ironic)
         room = _make_room(engine, node, now, leases.of_node(promised, now))
-        return _open(engine, node, held, ask.instance_uuid, now,
+        return _open(engine, node, held, ask.instance_uuid, now, deadline,
                      room=room), room
-    opened, room = retry.until_committed(attempt)
+    opened, room = _let_through(attempt)
     if room is not None:
         aside.tell(engine, room)
     return opened
 
 
+def _check_power(ask: pick.Ask, node: facts.Node,
+                 observer: ironic_client.Ironic | None) -> None:
+    """Raise where Ironic would not allocate the node of a reservation.
+
+    :raises NoNodeAvailable: it does not know its power state.
+    """
+    seen = (observer.node(node.uuid)
+            if ask.powered and observer is not None else None)
+    if seen is not None and seen.powered is False:
+        raise errors.NoNodeAvailable(
+            f'Node {node.uuid} has a power state that Ironic does not know '
+            'yet, and Ironic allocates no such node. Try again later.',
+            reasons=[reasons.Reason(
+                node.uuid, reasons.POWER_UNKNOWN,
+                'has a power state that Ironic does not know yet').as_dict()])
+
+
 def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
-              observer: ironic_client.Ironic | None, now: datetime.datetime
+              observer: ironic_client.Ironic | None, now: datetime.datetime,
+              deadline: float
               ) -> tuple[Passage, aside.Room | None]:
     need = plan.Need(bare=True)
     choice = choose.choose(engine, ask,
@@ -228,13 +293,13 @@ def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
                            observer, need)
     void = next((row for row in choice.view.related if not row.live(now)
                  and row.node_uuid == choice.node.uuid), None)
-    return _open(engine, choice.node, None, ask.instance_uuid, now, void,
-                 choice.view.confirmed, choice.room), choice.room
+    return _open(engine, choice.node, None, ask.instance_uuid, now, deadline,
+                 void, choice.view.confirmed, choice.room), choice.room
 
 
 def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
                  observer: ironic_client.Ironic | None,
-                 now: datetime.datetime,
+                 now: datetime.datetime, deadline: float,
                  mine: Sequence[leases.NodeBooking]) -> Passage:
     """Hold one of the nodes of a lease reservation."""
     wanted = tuple(booking.node_uuid for booking in mine
@@ -250,8 +315,9 @@ def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     choice = choose.choose(engine, ask,
                            plan.look(engine, ask, sees, now, need), sees,
                            observer, need)
-    return _open(engine, choice.node, None, ask.instance_uuid, now,
+    return _open(engine, choice.node, None, ask.instance_uuid, now, deadline,
                  confirmed=choice.view.confirmed,
+                 lease_reservation_id=ask.lease_reservation_id,
                  starting=_starting(
                      [booking for booking in mine
                       if booking.node_uuid == choice.node.uuid],
@@ -277,47 +343,136 @@ def _proven(connection: sa.Connection, proof: str
 
 def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
+          deadline: float,
           void: facts.Reservation | None = None,
           confirmed: bool = False, room: aside.Room | None = None,
-          starting: Collection[int] = ()) -> Passage:
+          starting: Collection[leases.NodeBooking] = (),
+          lease_reservation_id: str | None = None) -> Passage:
+    token = str(uuid_module.uuid4())
     uuid = None if shown is None else shown.uuid
     first = shown is not None and shown.state is facts.State.RESERVED
     until = now + datetime.timedelta(
         seconds=engine.conf.guard.passage_timeout)
     with engine.database.write() as connection:
-        plan.claim(connection, node, now, confirmed, room)
+        commit.commit(connection, seen.picked(node, confirmed), now,
+                      None if room is None else room.difference,
+                      (node.uuid, token))
         db_bookings.update_state(connection, starting,
                                  leases.BookingState.BOUND, now)
         # NOTE: a renewal that began in time may come in late; it must not
         # bring back what this request takes for void.
-        if void is not None:
-            assert void.id is not None
-            if not db_reservations.delete_void(connection, [void.id], now):
-                raise db_connection.Conflict(
-                    f'the reservation of node {node.uuid} has just been '
-                    'renewed, or swept')
-        passage_id = db_passages.insert(connection, node.uuid, uuid,
-                                        instance_uuid, until)
-        # NOTE: from here on it does not expire under the request.
-        if shown is not None and first and not db_reservations.update_state(
-                connection, shown.uuid, facts.State.STARTING, now):
+        if void is not None and not db_reservations.delete_void(
+                connection, [void], now):
             raise db_connection.Conflict(
-                f'the reservation of node {node.uuid} has just been swept')
+                f'the reservation of node {node.uuid} has just been renewed, '
+                'or swept')
+        db_passages.insert(connection, node.uuid, token, uuid, instance_uuid,
+                           until)
+        # NOTE: from here on it does not expire under the request.
+        if shown is not None and first:
+            db_reservations.update_state(connection, shown,
+                                         facts.State.STARTING, now)
     if void is not None:
         engine.announcer.tell(announce.DELETE, void, announce.EXPIRED)
-    return Passage(passage_id, node.uuid, uuid, first)
+    return Passage(token, node.uuid, deadline, uuid, first,
+                   lease_reservation_id, instance_uuid)
+
+
+def hand_over_by(engine: Engine) -> float:
+    """Return until when a request that is let through now may be handed over.
+
+    It is taken before anything is read, by a timer that nobody sets: whoever
+    stands still does not notice.
+
+    NOTE: half of the time that its row asks for; the other half is for
+    Ironic to answer.
+    """
+    return engine.timer() + float(engine.conf.guard.passage_timeout) / 2
+
+
+def check_in_time(engine: Engine, passage: Passage) -> None:
+    """Check, right before it is handed over, that a request is not late.
+
+    :raises HandedOverLate: it is; nothing has been sent.
+    """
+    if engine.timer() < passage.deadline:
+        return
+    LOG.warning('A request for node %s stood still for too long before it '
+                'was handed to Ironic, and was not', passage.node_uuid)
+    try:
+        close(engine, passage, False)
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        LOG.warning('The reconciler has to find out that it was not: %s', exc)
+    raise errors.HandedOverLate(
+        f'The request for node {passage.node_uuid} was held up in this '
+        'service for so long that others may count on the node by now. '
+        'Nothing was sent to Ironic; try again.')
+
+
+def doubt(engine: Engine, passage: Passage) -> None:
+    """Write down that nobody knows what Ironic made of a request.
+
+    The node is promised to nobody until the reconciler has found out.
+    """
+    LOG.error('Ironic did not say what became of a request for node %s. '
+              'The node is promised to nobody until Ironic shows it.',
+              passage.node_uuid)
+    try:
+        with engine.database.write() as connection:
+            db_passages.mark(connection, passage.token, passage.node_uuid,
+                             in_flight.State.UNCERTAIN, engine.clock())
+    except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
+        # NOTE: the row is there, and nothing takes it away but the
+        # reconciler; it only looks later.
+        LOG.warning('That could not be written down: %s', exc)
+
+
+def accept(engine: Engine, passage: Passage) -> bool:
+    """Write down that Ironic works on an allocation.
+
+    :returns: ``False`` where the node was not kept for it any more.
+    :raises DatabaseUnavailable: then the reconciler finds out.
+    """
+    def attempt() -> bool:
+        with engine.database.write() as connection:
+            return db_passages.mark(connection, passage.token,
+                                    passage.node_uuid,
+                                    in_flight.State.ACCEPTED)
+    return retry.until_committed(attempt)
 
 
 def close(engine: Engine, passage: Passage, succeeded: bool,
-          node: facts.Node | None = None) -> None:
+          node: facts.Node | None = None) -> bool:
     """Write down what Ironic made of a request.
 
     :param succeeded: whether Ironic accepted it.
     :param node: as Ironic shows it afterwards, if it was asked.
-    :raises DatabaseUnavailable: then the passage ends by itself, and the
-        reconciler finds out what became of the request.
+    :returns: ``False`` where the node was not kept for it any more.
+    :raises DatabaseUnavailable: then the reconciler finds out what became of
+        the request.
     """
-    def attempt() -> facts.Reservation | None:
+    return _close(
+        engine, passage, succeeded, node, lambda connection:
+        db_passages.delete(connection, passage.token, passage.node_uuid))
+
+
+def settle(engine: Engine, row: in_flight.InFlight,
+           node: facts.Node | None) -> bool:
+    """Write down what has become of a request, as Ironic shows it.
+
+    :param node: as it is settled; ``None``: Ironic has it no more.
+    :returns: ``False`` where somebody else was first.
+    """
+    return _close(
+        engine, Passage(row.token or '', row.node_uuid, engine.timer(),
+                        row.reservation_uuid), False, node,
+        lambda connection: db_passages.delete_as_read(connection, row))
+
+
+def _close(engine: Engine, passage: Passage, succeeded: bool,
+           node: facts.Node | None,
+           delete: Callable[[sa.Connection], bool]) -> bool:
+    def attempt() -> tuple[bool, facts.Reservation | None]:
         now = engine.clock()
         with engine.database.read() as connection:
             known = db_nodes.read_nodes(
@@ -327,10 +482,14 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
                     db_reservations.read_by_uuid(connection,
                                                  passage.reservation_uuid))
         if known is None:
-            return None
+            return True, None
         with engine.database.write() as connection:
-            plan.claim(connection, known, now, confirmed=False)
-            db_passages.delete(connection, passage.id)
+            commit.commit(connection, seen.of_nodes([known]), now)
+            if not delete(connection):
+                # NOTE: whoever has deleted it has looked at Ironic, and
+                # knows more than an old answer does.
+                db_nodes.doubt(connection, passage.node_uuid)
+                return False, None
             if node is not None:
                 db_nodes.update_facts(connection, [node], now)
             elif succeeded:
@@ -338,18 +497,18 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
                 # is instead, the next poll tells.
                 db_nodes.doubt(connection, passage.node_uuid)
             if held is None or held.state is not facts.State.STARTING:
-                return None
+                return True, None
             state = _settled(passage, held, succeeded, node)
             if state is facts.State.RESERVED and db_passages.shown_elsewhere(
-                    connection, held.uuid, now):
-                return None
+                    connection, held.uuid):
+                return True, None
             if state is not None:
-                db_reservations.update_state(connection, held.uuid, state,
-                                             now)
-        return held if state is facts.State.IN_USE else None
-    used = retry.until_committed(attempt)
+                db_reservations.update_state(connection, held, state, now)
+        return True, held if state is facts.State.IN_USE else None
+    kept, used = retry.until_committed(attempt)
     if used is not None:
         deployed_holds.hand_over(engine, used)
+    return kept
 
 
 def _settled(passage: Passage, held: facts.Reservation, succeeded: bool,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""From the rows to a snapshot, and from a pick to its commit."""
+"""From the rows to a snapshot that a node is picked in."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ import uuid as uuid_module
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import aside
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
@@ -86,7 +84,7 @@ def look(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             if not node.compute}
         related = db_reservations.read_related(
             connection, ask.uuid, ask.instance_uuid, ask.node_uuids)
-        busy = db_passages.read_busy(connection, now, ask.node_uuids)
+        busy = db_passages.read_busy(connection, ask.node_uuids)
         leased = db_bookings.read_leased(connection, ask.node_uuids, now)
         barred = closed(engine, connection, need, ask.node_uuids)
     return view(nodes, related, busy, leased, barred, now, need)
@@ -160,28 +158,3 @@ def view(nodes: Mapping[str, facts.Node],
         uuid in barred, need.unheld.get(uuid))
         for uuid in {*held, *busy, *leased, *barred, *need.unheld}}
     return View(pick.Snapshot(nodes, occupancies, now, need.until), related)
-
-
-def claim(connection: sa.Connection, node: facts.Node,
-          now: datetime.datetime, confirmed: bool,
-          room: aside.Room | None = None) -> None:
-    """Change a node's bookings, if nobody has since the plan was made.
-
-    Comes first in a transaction that writes bookings.
-
-    :param node: as it was picked, with the generation that was planned on.
-    :param confirmed: whether this is what Ironic says of it; otherwise it is
-        what the row said, and that may have been overtaken by a poll.
-    :param room: what has to move for it.
-    :raises Conflict: somebody has.
-    """
-    if room is not None:
-        aside.claim(connection, room)
-    if node.generation == 0:
-        # NOTE: of two that begin to mirror the same node, the unique uuid
-        # lets one through.
-        db_nodes.insert_node(connection, node, 1, now)
-    elif not db_nodes.advance(connection, node.uuid, node.generation,
-                              node if confirmed else None, now):
-        raise db_connection.Conflict(
-            f'node {node.uuid} is no longer at generation {node.generation}')

@@ -17,13 +17,15 @@ from __future__ import annotations
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner import facts
@@ -31,26 +33,41 @@ from ironic_reservations.planner import facts
 LOG = log.getLogger(__name__)
 
 
-def release(engine: Engine, uuid: str) -> None:
+def release(engine: Engine, uuid: str,
+            permitted: facts.Reservation | None = None) -> None:
     """End a live reservation now.
 
     The node itself is left as it is: what has been deployed goes on.  What
     keeps it from others in Placement is taken back as soon as Placement
     answers.
 
+    :param permitted: the reservation that the caller may release, as it was
+        when that was judged; ``None``: whichever has the uuid.
     :raises ReservationNotFound: there is none, or it has expired.
+    :raises OutcomeUnknown: it may or may not have been ended.
     """
+    tried: list[facts.Reservation] = []
+
+    def look() -> facts.Reservation | None:
+        with engine.database.read() as connection:
+            there = db_reservations.read_by_uuid(connection, uuid)
+        return (tried[-1] if there is None or not there.same(tried[-1])
+                else None)
+
     def attempt() -> facts.Reservation:
-        reservation = find.get(engine, uuid)
+        now = engine.clock()
+        with engine.database.read() as connection:
+            held, here = find.live(connection, uuid, now, permitted)
+        tried.append(held)
         with engine.database.write() as connection:
-            db_nodes.bump(connection, reservation.node_uuid)
-            if not db_reservations.delete_one(connection, uuid):
-                raise errors.ReservationNotFound(find.unknown(uuid))
+            commit.commit(connection, here, now)
+            db_reservations.delete(connection, held)
             if engine.placement is not None:
-                db_holds.release(connection, [uuid], engine.clock(),
+                db_holds.release(connection, [uuid], now,
                                  hold_calls.deadline(engine))
-        return reservation
-    engine.announcer.tell(announce.DELETE, retry.until_committed(attempt))
+        return held
+    engine.announcer.tell(announce.DELETE,
+                          retry.until_committed(attempt, look))
     if engine.placement is not None:
         _take_back(engine, uuid)
 
@@ -72,12 +89,15 @@ def release_on(engine: Engine, reservation: facts.Reservation,
     :param generation: that of the node when the reason was found.
     :param reason: why it ends.
     :returns: whether it was ended.
-    :raises Conflict: another transaction is in the way.
     """
-    with engine.database.write() as connection:
-        ended = (db_nodes.advance(connection, reservation.node_uuid,
-                                  generation)
-                 and db_reservations.delete_one(connection, reservation.uuid))
-    if ended:
-        engine.announcer.tell(announce.DELETE, reservation, reason)
-    return ended
+    try:
+        with engine.database.write() as connection:
+            commit.commit(connection, seen.Seen(
+                {reservation.node_uuid: generation}), engine.clock())
+            db_reservations.delete(connection, reservation)
+    except db_connection.Conflict as exc:
+        LOG.debug('The reservation for instance %s is looked at again: %s',
+                  reservation.instance_uuid, exc)
+        return False
+    engine.announcer.tell(announce.DELETE, reservation, reason)
+    return True

@@ -22,10 +22,12 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import aside
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
-from ironic_reservations.engine import plan
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
 from ironic_reservations.engine import terms
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
@@ -34,41 +36,49 @@ from ironic_reservations.planner import pick
 
 def renew(engine: Engine, uuid: str,
           expires_at: datetime.datetime | None = None,
-          ttl: int | None = None) -> facts.Reservation:
+          ttl: int | None = None,
+          permitted: facts.Reservation | None = None,
+          limited: bool = False) -> facts.Reservation:
     """Let a live reservation end at another time, earlier or later.
 
     Leases that it would reach into go to other nodes, where that can be.
 
+    :param permitted: the reservation that the caller may renew, as it was
+        when that was judged; ``None``: whichever has the uuid.
     :param expires_at: the new end, zone-aware; or
     :param ttl: in so many seconds from now.
+    :param limited: whether the limits of projects hold.
     :raises ReservationNotFound: there is none, or it has expired.
+    :raises ReservationLimit: it has been renewed for long enough.
     :raises InvalidValue: the time is out of bounds.
     :raises ExtensionRefused: a lease needs the node before that time.
     :raises Contention: others changed the node each time.
+    :raises OutcomeUnknown: it may or may not have been renewed.
     """
     def attempt() -> facts.Reservation:
         now = engine.clock()
         end = terms.expiry(engine.conf, now, expires_at, ttl)
         with engine.database.read() as connection:
-            held = db_reservations.read_by_uuid(connection, uuid)
-            if held is None or not held.live(now):
-                raise errors.ReservationNotFound(find.unknown(uuid))
+            # NOTE: its generation and what it holds at one moment, and all
+            # else after that.
+            held, here = find.live(connection, uuid, now, permitted)
+            if limited:
+                limits.check_lifetime(engine.conf, held, end)
             node = db_nodes.read_nodes(
                 connection, (held.node_uuid,), with_traits=False
             )[held.node_uuid]
             promised = db_bookings.read_of_node(connection, node.uuid, now)
+        # NOTE: a node that has changed since is not what was looked at.
+        looked = here.also(seen.of_nodes([node]))
         room = _make_room(engine, held, node,
                           leases.of_node(promised, now), now, end)
         with engine.database.write() as connection:
             # NOTE: a lease that was planned behind the old end is not to be
             # committed any more.
-            plan.claim(connection, node, now, False, room)
-            if not db_reservations.update_expiry(connection, uuid, end, now):
-                raise errors.ReservationNotFound(find.unknown(uuid))
-            renewed = db_reservations.read_by_uuid(connection, uuid)
-        assert renewed is not None
-        return renewed
-    renewed = retry.until_committed(attempt)
+            commit.commit(connection, looked, now,
+                          None if room is None else room.difference)
+            return db_reservations.update_expiry(connection, held, end, now)
+    renewed = retry.until_committed(attempt, repeatable=True)
     engine.announcer.tell(announce.UPDATE, renewed)
     return renewed
 

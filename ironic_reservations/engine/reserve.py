@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import functools
 import uuid as uuid_module
 
 from ironic_reservations import errors
@@ -27,9 +28,12 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import choose
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import plan
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
 from ironic_reservations.engine import terms
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_holds
@@ -56,8 +60,8 @@ class _Made:
 
 
 def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
-            observer: ironic_client.Ironic | None = None
-            ) -> facts.Reservation:
+            observer: ironic_client.Ironic | None = None,
+            limited: bool = False) -> facts.Reservation:
     """Promise the first node that can be promised, or say why there is none.
 
     A request that was served before (the same ``uuid``, or the same
@@ -67,6 +71,8 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     :param sees: which nodes the caller may know of.
     :param observer: Ironic with the caller's credentials, where there are
         such; otherwise this service asks with its own.
+    :param limited: whether the limits of projects hold.
+    :raises ReservationLimit: the project may have no more.
     :raises NoNodeAvailable: with ``reasons``: one for each node of the
         list, or a count for each cause where no list was given.
     :raises UuidInUse: the uuid names a reservation for another instance.
@@ -76,11 +82,17 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     :raises IronicUnavailable: the facts could not be confirmed.
     :raises PlacementUnavailable: the node could not be held there.
     :raises DatabaseUnavailable: nothing could be read or written.
+    :raises OutcomeUnknown: it may or may not have been reserved.
     """
     unheld: dict[str, reasons.Reason] = {}
     while True:
+        # NOTE: chosen before the first attempt, so that it can be looked for
+        # where nobody knows what became of a COMMIT.
+        uuid = ask.uuid or str(uuid_module.uuid4())
         made = retry.until_committed(
-            lambda: _attempt(engine, ask, sees, observer, unheld))
+            functools.partial(_attempt, engine, ask, sees, observer, unheld,
+                              uuid, limited),
+            functools.partial(_look, engine, ask, uuid))
         obstacle = (_hold(engine, made) if isinstance(made, _Made)
                     else made)
         if obstacle is None:
@@ -105,12 +117,14 @@ def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
     """
     if made.hold is None:
         return None
-    return reservation_holds.hold(engine, made.hold, made.reservation)
+    with retry.committed():
+        return reservation_holds.hold(engine, made.hold, made.reservation)
 
 
 def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
              observer: ironic_client.Ironic | None,
-             unheld: Mapping[str, reasons.Reason]) -> _Made | reasons.Reason:
+             unheld: Mapping[str, reasons.Reason],
+             uuid: str, limited: bool) -> _Made | reasons.Reason:
     now = engine.clock()
     need = plan.Need(_lasts(engine, ask, now), unheld=unheld)
     view = plan.look(engine, ask, sees, now, need)
@@ -121,11 +135,25 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         return lost or _Made(existing, before=True)
     choice = choose.choose(engine, ask, view, sees, observer, need)
     if engine.placement is None:
-        return _commit(engine, ask, choice, now, None)
+        return _commit(engine, ask, choice, now, None, uuid, limited)
     class_name = reservation_holds.class_of(choice.node)
     if isinstance(class_name, reasons.Reason):
         return class_name
-    return _commit(engine, ask, choice, now, class_name)
+    return _commit(engine, ask, choice, now, class_name, uuid, limited)
+
+
+def _look(engine: Engine, ask: pick.Ask,
+          uuid: str) -> _Made | reasons.Reason | None:
+    """Return what an attempt of this request has made, if it has."""
+    with engine.database.read() as connection:
+        made = db_reservations.read_by_uuid(connection, uuid)
+    if made is None or not made.live(engine.clock()) or (
+            made.instance_uuid, made.project_id) != (
+                ask.instance_uuid, ask.project_id):
+        return None
+    lost = (None if engine.placement is None
+            else reservation_holds.ensure(engine, made))
+    return lost or _Made(made)
 
 
 def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
@@ -180,17 +208,20 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
 
 
 def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
-            now: datetime.datetime, class_name: str | None) -> _Made:
+            now: datetime.datetime, class_name: str | None,
+            uuid: str, limited: bool) -> _Made:
     """Promise a node.
 
     :param class_name: by which it is to be held in Placement, if it is.
+    :param uuid: of the reservation.
+    :param limited: whether the limits of projects hold.
     """
     # NOTE: confirming takes its time, and a client that asks for a minute
     # gets a minute.
     made_at = engine.clock()
     node, view = choice.node, choice.view
     reservation = facts.Reservation(
-        uuid=ask.uuid or str(uuid_module.uuid4()), node_uuid=node.uuid,
+        uuid=uuid, node_uuid=node.uuid,
         instance_uuid=ask.instance_uuid, created_at=made_at, updated_at=None,
         expires_at=_end(engine, ask, choice, made_at),
         project_id=ask.project_id, user_id=ask.user_id)
@@ -198,11 +229,12 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
     with engine.database.write() as connection:
-        plan.claim(connection, node, now, view.confirmed, choice.room)
-        if void:
-            db_reservations.delete_void(
-                connection, [row.id for row in void if row.id is not None],
-                now)
+        if limited:
+            limits.check_one_more(engine.conf, connection, ask.project_id,
+                                  made_at)
+        commit.commit(connection, seen.picked(node, view.confirmed), now,
+                      choice.difference)
+        db_reservations.delete_void(connection, void, now)
         reservation = db_reservations.insert(connection, reservation)
         intended = None
         if class_name is not None:

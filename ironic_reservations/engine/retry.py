@@ -15,10 +15,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import random
 import time
 from typing import TypeVar
 
+from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 
@@ -26,22 +29,71 @@ _T = TypeVar('_T')
 
 _ATTEMPTS = 40
 _PAUSE = 0.002
+#: No further attempt is begun after so many seconds.
+_WITHIN = 15.0
+#: How long, in seconds, a database is given that was lost in a COMMIT.
+_BREATH = 0.2
 
 
-def until_committed(attempt: Callable[[], _T]) -> _T:
-    """Run a plan and its commit until nobody is in the way.
+def until_committed(attempt: Callable[[], _T],
+                    look: Callable[[], _T | None] | None = None,
+                    repeatable: bool = False) -> _T:
+    """Return what a plan and its commit give, once nobody is in the way.
 
     Each conflict means that somebody else got through, so that this ends;
-    the bound is for what nobody thought of.
+    the bounds are for locks of the dead, and for what nobody thought of.
+
+    Where the database does not say what became of a COMMIT, a request that
+    can be made twice is: once more, after a look at what it has done.  From
+    then on only success is certain: whatever else comes of it, the COMMIT of
+    before may still take effect.
 
     :param attempt: takes a new snapshot, plans and commits.
-    :raises Contention: it was outrun every time.
+    :param look: Return what an earlier attempt of this request has committed,
+        ``None`` where nothing of it is to be seen; for a request that can be
+        made twice.
+    :param repeatable: whether it can be, without a look.
+    :raises Contention: it was outrun every time, or for too long.
+    :raises OutcomeUnknown: what was asked for may or may not have been done.
     """
+    deadline = clock.elapsed() + _WITHIN
+    unsure: errors.OutcomeUnknown | None = None
     for count in range(_ATTEMPTS):
+        pause = random.uniform(0, _PAUSE * min(count + 1, 10))
         try:
+            if unsure is not None and look is not None:
+                found = look()
+                if found is not None:
+                    return found
             return attempt()
         except connection.Conflict:
-            time.sleep(random.uniform(0, _PAUSE * min(count + 1, 10)))
+            pass
+        except errors.OutcomeUnknown as exc:
+            if unsure is not None or not (repeatable or look):
+                raise
+            unsure, pause = exc, _BREATH
+        except errors.ReservationError as exc:
+            if unsure is None:
+                raise
+            raise unsure from exc
+        if clock.elapsed() >= deadline:
+            break
+        time.sleep(pause)
+    if unsure is not None:
+        raise unsure
     raise errors.Contention(
         'Other requests changed the same nodes again and again while this '
         'one was being planned. Nothing was changed; try again.')
+
+
+@contextlib.contextmanager
+def committed() -> Iterator[None]:
+    """Raise what is true where the database is lost after a commit.
+
+    :raises OutcomeUnknown: it has been; what was asked for is not whole, or
+        cannot be shown.
+    """
+    try:
+        yield
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        raise errors.OutcomeUnknown from exc

@@ -32,13 +32,13 @@ import threading
 from oslo_config import cfg
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.planner import facts
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instance_standing
@@ -55,6 +55,12 @@ from ironic_reservations.planner.pool import shares
 _FEW = 500
 #: So many sets of hosts are kept for requirements that nobody books by.
 _SETS = 1000
+#: How long, in seconds, those are waited for who read it already.
+_PATIENCE = 10
+
+
+#: A booking that is not where it can be, and what it asks of its host.
+Displaced = tuple[leases.NodeBooking, requirements.Requirement]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +89,48 @@ class Horizon:
     def eligible(self, wanted: requirements.Requirement) -> int:
         """Give the set of hosts that meet a requirement."""
         return self._sets[wanted]
+
+    def suits(self, number: int, wanted: requirements.Requirement) -> bool:
+        """Check whether a host is, or will be, what a booking asks for."""
+        return bool(self._sets[wanted] >> number & 1) or (
+            requirements.suits(wanted, self.standing(number).host))
+
+    def displaced(self) -> list[Displaced]:
+        """Return what is planned on hosts and cannot start there.
+
+        That is on hosts that can serve nothing new, that have no room for
+        it, or that are not what it asks for any more.
+        """
+        found: list[Displaced] = []
+        for number, here in enumerate(self.standings):
+            if here is None or not here.promised:
+                continue
+            there = instance_standing.stranded(here, self.now)
+            known = {row.id for row, _ in there}
+            found.extend(there)
+            found.extend(
+                (row, wanted) for row, wanted in here.promised
+                if row.id not in known and not row.begun
+                and row.ends_at > self.now and not self.suits(number, wanted))
+        return found
+
+    def lacking(self) -> list[Displaced]:
+        """Return what has started and does not have what it should.
+
+        That is on hosts that are broken, that are not what it asks for any
+        more, or that have got too small for it.
+        """
+        found: list[Displaced] = []
+        for number, here in enumerate(self.standings):
+            if here is None or not here.promised:
+                continue
+            found.extend(instance_standing.crowded(here, self.now))
+            found.extend(
+                (row, wanted) for row, wanted in here.promised
+                if row.state is leases.BookingState.BOUND
+                and (here.broken() is not None
+                     or not self.suits(number, wanted)))
+        return found
 
     def standing(self, number: int) -> standing.Standing:
         """Give a host by its number.
@@ -133,19 +181,26 @@ class Timelines:
         :param wanted: requirements that the caller will ask about.
         :raises DatabaseUnavailable: nothing can be read.
         :raises Conflict: another transaction was in the way.
+        :raises Contention: others read it, and take too long.
         """
-        with self._lock:
-            try:
-                with database.snapshot() as connection:
-                    changed, read = self._read(connection, now)
-                self._apply(changed, read, now, wanted)
-            except BaseException:
-                # NOTE: half of a change must not pass for the whole.
-                self._forget()
-                raise
+        # NOTE: whoever has it asks the database, which may not answer.
+        if not self._lock.acquire(timeout=_PATIENCE):
+            raise errors.Contention(
+                'Too many requests wait for the timeline to be read, which '
+                'takes the database long. Nothing was changed; try again.')
+        try:
+            with database.snapshot() as connection:
+                changed, read = self._read(connection, now)
+            self._apply(changed, read, now, wanted)
             return Horizon(now, fleet.Fleet(tuple(self._uuids)),
                            tuple(self._standings), self._draft.pool(),
                            self._ready, self._usable, dict(self._sets))
+        except BaseException:
+            # NOTE: half of a change must not pass for the whole.
+            self._forget()
+            raise
+        finally:
+            self._lock.release()
 
     def _read(self, connection: sa.Connection, now: datetime.datetime
               ) -> tuple[set[str], dict[str, standing.Standing]]:
@@ -259,7 +314,7 @@ class Timelines:
             return
         for _, requirement in here.promised:
             self._set(requirement)
-        self._draft.write(number, instance_standing.draw(
+        self._draft.draw(number, instance_standing.draw(
             here, number, now, margin, self._set))
         turn = standing.turn(here, now)
         if turn is not None and turn < self._due.get(number, turn + 1):
@@ -288,9 +343,9 @@ def _standings(connection: sa.Connection, now: datetime.datetime,
             (booking, requirements.parse(
                 hypervisor, resource, None if each is None else each.need)))
     held = db_reservations.read_of_nodes(connection, uuids)
-    busy = db_passages.read_busy(connection, now, uuids)
+    busy = db_passages.read_busy(connection, uuids)
     return {uuid: standing.Standing(
-        _host(row, nodes[uuid]), tuple(promised.get(uuid, ())),
+        row.with_node(nodes[uuid]), tuple(promised.get(uuid, ())),
         held[uuid] if uuid in held and held[uuid].live(now) else None,
         uuid in busy, asked.get(uuid, {})) for uuid, row in hosts.items()}
 
@@ -302,7 +357,3 @@ def _capacity(known: requirements.Described | None
         return None
     return inventories.capacities(known.inventories)
 
-
-def _host(row: db_hosts.Row, node: facts.Node) -> leases.Host:
-    return leases.Host(row.id, node, row.created_at, row.updated_at,
-                       row.reservable, row.capabilities)

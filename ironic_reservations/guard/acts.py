@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 import uuid as uuid_module
 
@@ -24,43 +23,37 @@ from oslo_utils import uuidutils
 
 from ironic_reservations import errors
 from ironic_reservations import policies
-from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
+from ironic_reservations.guard import audited
 from ironic_reservations.guard import bodies
+from ironic_reservations.guard import body_limits
+from ironic_reservations.guard import callers
+from ironic_reservations.guard import carry
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import media
+from ironic_reservations.guard import node_acts
+from ironic_reservations.guard import protected
+from ironic_reservations.guard import resolve
 from ironic_reservations.planner import admit
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import loop
 
 LOG = log.getLogger(__name__)
 
-_SERVICE_ROLE = 'service'
 _REBUILD = 'rebuild'
-_ANY_NODE = 'baremetal:reservation:create_any_node'
-
-
-class Turned(Exception):
-    """Ironic itself has the answer, and nothing is to be done."""
-
-    def __init__(self, answer: wsgi.Answer) -> None:
-        super().__init__(answer.status)
-        self.answer = answer
-
-
-@dataclasses.dataclass(frozen=True)
-class _Node:
-    """A node as the caller sees it, and who the caller is."""
-
-    uuid: str
-    instance_uuid: str | None
-    caller: wsgi.Environ
+#: A target that no Ironic has.
+_NOTHING = 'nothing at all'
+#: What Ironic answers to an allocation without a resource class.
+_MISSES_SOMETHING = 400
+#: How many nodes an allocation may give by name: a request to Ironic each.
+_MOST_NAMES = 50
 
 
 class Acts:
@@ -69,39 +62,81 @@ class Acts:
     :param app: Ironic's application.
     :param transport: the way to it from other threads.
     :param strategy: how Ironic authenticates its callers.
+    :param limits: how much of a body is read.
     """
 
     def __init__(self, app: wsgi.Application, engine: Engine,
                  transport: in_process.InProcess, strategy: str,
-                 enforcer: policies.Enforcer) -> None:
+                 enforcer: policies.Enforcer,
+                 limits: body_limits.BodyLimits) -> None:
         self._app = app
+        self._limits = limits
         self._engine = engine
         self._transport = transport
         self._strategy = strategy
-        self._enforcer = enforcer
+        self._callers = callers.Callers(
+            strategy, enforcer, engine.conf.guard.proof_of_any_project)
+        self._resolver = resolve.Resolver(app, strategy)
+        self.audited = audited.Audited(engine.announcer.audit, self._callers)
+        self.protected = protected.Protected(app, engine, self._resolver,
+                                             self._callers, limits)
 
     def provision(self, environ: wsgi.Environ, ident: str) -> wsgi.Answer:
         """Change a node's provision state, if the timeline lets it."""
-        asked = bodies.read_provision(environ.get('CONTENT_TYPE', ''),
-                                      self._body(environ))
+        ident = resolve.canonical(ident)
+        seen = self._resolve_sender(environ, ident)
+        asked = bodies.read_provision(
+            environ.get('CONTENT_TYPE', ''),
+            inward.read_body(environ, self._limits.provision),
+            self._limits.deepest)
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY),
                                  asked.proof)
-        ident = _canonical(ident)
         if not asked.guarded:
             answer = inward.call(self._app, inward.rebuilt(
                 environ, _provision_path(ident), body=asked.body))
             poke(ident, answer)
             return answer
-        node = self._resolve(environ, ident)
-        passage = passages.admit(
-            self._engine, node.uuid, proof,
-            node.instance_uuid if self._vouches(node.caller) else None,
-            required=(self._always_required
-                      and asked.target in bodies.DEPLOYS),
-            act=_act(asked.target),
-            placed_instance=self._placed(node.caller, node.instance_uuid))
+        node = seen or self._resolver.node(environ, ident)
+        try:
+            passage = passages.admit(
+                self._engine, node.uuid, proof,
+                node.instance_uuid if self._vouches(node) else None,
+                required=(self._always_required
+                          and asked.target in bodies.DEPLOYS),
+                act=_act(asked.target),
+                placed_instance=self._placed(node, node.instance_uuid),
+                bearer=self._callers.bearer(node))
+        except errors.ReservationError:
+            self._turn_away(environ, node)
+            raise
         return self._carry(environ, passage, inward.rebuilt(
-            environ, _provision_path(node.uuid), body=asked.body))
+            environ, _provision_path(node.uuid), body=asked.body),
+            in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
+            else None)
+
+    def _turn_away(self, environ: wsgi.Environ, node: callers.Node) -> None:
+        """Raise Ironic's own refusal for one whom its policy refuses.
+
+        NOTE: who may only look at a node learns nothing of what it is
+        promised to.  Ironic judges the caller first, and then misses a
+        target that it knows; so nothing can come of this request.
+
+        :raises Turned: the caller may not provision the node at all.
+        """
+        if not self._callers.told_apart:
+            return
+        answer = inward.call(self._app, inward.rebuilt(
+            environ, _provision_path(node.uuid), body={'target': _NOTHING}))
+        if answer.status in (401, 403, 404):
+            raise resolve.Turned(answer)
+
+    def act(self, environ: wsgi.Environ,
+            asked: node_acts.NodeAct) -> wsgi.Answer:
+        """Do something to a node, if whoever has it lets it."""
+        uuid, answer = self.protected.carry(environ, asked)
+        if uuid is not None:
+            poke(uuid, answer)
+        return answer
 
     def patch(self, environ: wsgi.Environ, ident: str | None) -> wsgi.Answer:
         """Change a node; its instance only if the timeline lets it.
@@ -112,9 +147,21 @@ class Acts:
         :param ident: ``None`` where the path is not the canonical one.
         """
         content_type = environ.get('CONTENT_TYPE', '')
-        asked = bodies.read_bind(content_type, self._body(environ),
-                                 ident is not None)
+        seen = None
+        if ident is None:
+            self.know_sender(environ)
+        else:
+            ident = resolve.canonical(ident)
+            seen = self._resolve_sender(environ, ident)
+        asked = bodies.read_bind(
+            content_type, inward.read_body(environ, self._limits.other),
+            ident is not None, self._limits.deepest)
         if asked is None or ident is None:
+            patch, acts = self._acts_of_patch(environ, ident)
+            if acts:
+                assert ident is not None
+                return self._patch_protected(environ, ident, patch, acts,
+                                             seen)
             if media.may_be_form(content_type, 'PATCH'):
                 # NOTE: it has been read as JSON; nobody shall read it again
                 # as a form.
@@ -124,50 +171,105 @@ class Acts:
                 poke(ident, answer)
             return answer
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
-        node = self._resolve(environ, _canonical(ident))
+        node = seen or self._resolver.node(environ, ident)
         instance_uuid = asked.instance_uuid or node.instance_uuid
         passage = passages.admit(
             self._engine, node.uuid, proof,
-            instance_uuid if self._vouches(node.caller) else None,
+            instance_uuid if self._vouches(node) else None,
             required=(self._always_required
                       and asked.instance_uuid is not None),
             act=(admit.Act.FREE if asked.instance_uuid is None
                  else admit.Act.USE),
-            placed_instance=self._placed(node.caller, instance_uuid))
+            placed_instance=self._placed(node, instance_uuid),
+            bearer=self._callers.bearer(node))
         return self._carry(environ, passage, inward.rebuilt(
-            environ, inward.node_path(node.uuid), body=asked.patch))
+            environ, inward.node_path(node.uuid), body=asked.patch),
+            None if asked.instance_uuid is None
+            else in_flight.Act.CLEAR_INSTANCE)
+
+    def _acts_of_patch(self, environ: wsgi.Environ, ident: str | None
+                       ) -> tuple[Any, frozenset[node_acts.Act]]:
+        """Return a PATCH, and what it does that a holder may mind.
+
+        :raises NotCanonical: it does, in another than the one spelling.
+        """
+        if not self.protected.acts:
+            return None, frozenset()
+        raw = inward.read_body(environ, self._limits.other)
+        patch = (bodies.read_json(raw, self._limits.deepest) if raw
+                 else None)
+        acts = node_acts.of_patch(patch, self.protected.acts)
+        if acts and (ident is None or not media.is_json_patch(
+                environ.get('CONTENT_TYPE', ''))):
+            raise errors.NotCanonical(
+                f'A change of {", ".join(sorted(acts))} of a node has to be '
+                'sent as PATCH /v1/nodes/<uuid> without a query, with '
+                'Content-Type application/json.')
+        return patch, acts
+
+    def _patch_protected(self, environ: wsgi.Environ, ident: str, patch: Any,
+                         acts: frozenset[node_acts.Act],
+                         node: callers.Node | None) -> wsgi.Answer:
+        node = node or self._resolver.node(environ, ident)
+        self.protected.check(environ, node.uuid, acts, node)
+        answer = inward.call(self._app, inward.rebuilt(
+            environ, inward.node_path(node.uuid), body=patch))
+        poke(node.uuid, answer)
+        return answer
 
     def allocate(self, environ: wsgi.Environ) -> wsgi.Answer:
         """Create an allocation, on a node that the timeline chooses."""
-        asked = bodies.read_allocate(environ.get('CONTENT_TYPE', ''),
-                                     self._body(environ))
+        caller = self.know_sender(environ)
+        asked = bodies.read_allocate(
+            environ.get('CONTENT_TYPE', ''),
+            inward.read_body(environ, self._limits.other),
+            self._limits.deepest)
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
-        caller = identity.identify(self._app, self._strategy, environ)
-        if isinstance(caller, wsgi.Answer):
-            return caller
+        self._ask_policy(environ, asked)
         body = dict(asked.body)
         if asked.candidates is not None:
             body['candidate_nodes'] = self._candidates(environ,
                                                        asked.candidates)
         if asked.backfill is not None:
-            node = self._resolve(environ, _canonical(asked.backfill))
+            node = self._resolver.node(environ,
+                                       resolve.canonical(asked.backfill))
             body['node'] = node.uuid
             return self._carry(
-                environ, passages.admit(self._engine, node.uuid, proof,
-                                        act=admit.Act.STAY),
+                environ, passages.admit(
+                    self._engine, node.uuid, proof, act=admit.Act.STAY,
+                    bearer=self._callers.bearer(node)),
                 inward.rebuilt(environ, '/v1/allocations', body=body))
         body['uuid'] = _allocation_uuid(body.get('uuid'))
         passage = self._hold(environ, caller, asked, body, proof)
         body['candidate_nodes'] = [passage.node_uuid]
-        answer = inward.call(self._app, inward.rebuilt(
-            environ, '/v1/allocations', body=body))
+        answer = carry.pass_on(self._engine, self._app, passage,
+                               inward.rebuilt(environ, '/v1/allocations',
+                                              body=body))
+        self.audited.used(environ, passage, answer)
         if inward.succeeded(answer):
             # NOTE: the passage stays: a conductor has yet to write the
             # allocation on the node.
+            carry.accept(self._engine, passage)
             poke(passage.node_uuid, answer)
-        else:
-            self._close(passage, False, None)
         return answer
+
+    def _ask_policy(self, environ: wsgi.Environ,
+                    asked: bodies.Allocate) -> None:
+        """Have Ironic's policy judge an allocation before anything is told.
+
+        NOTE: Ironic judges who may create it first, and then misses the
+        resource class; so nothing can come of this request.
+
+        :raises Turned: with what Ironic says to a caller who may not.
+        """
+        if not self._callers.told_apart:
+            return
+        owner = asked.body.get('owner')
+        answer = inward.call(self._app, inward.rebuilt(
+            environ, '/v1/allocations',
+            body={} if owner is None else {'owner': owner}))
+        if answer.status != _MISSES_SOMETHING:
+            raise resolve.Turned(answer)
 
     def _hold(self, environ: wsgi.Environ, caller: wsgi.Environ,
               asked: bodies.Allocate, body: dict[str, Any],
@@ -176,11 +278,13 @@ class Acts:
         ask = pick.Ask(
             instance_uuid=body['uuid'],
             node_uuids=tuple(listed) if listed else None,
-            resource_class=asked.resource_class, traits=asked.traits)
+            resource_class=asked.resource_class, traits=asked.traits,
+            powered=True)
         try:
             return passages.hold_for_allocation(
                 self._engine, ask, self._sees(caller, body.get('owner')),
-                proof, self._observer(environ), self._always_required)
+                proof, self._observer(environ), self._always_required,
+                self._callers.bearer(callers.Node('', None, caller)))
         except errors.NoNodeAvailable as exc:
             raise errors.AllocationRefused(
                 'No node is left for this allocation: allocations do not '
@@ -191,13 +295,8 @@ class Acts:
         if owner is not None:
             # NOTE: Ironic looks among the nodes of the allocation's owner.
             return facts.Visibility(project_id=owner)
-        if self._strategy != identity.KEYSTONE:
-            return facts.Visibility(everything=True)
-        context = api_identity.keystone(caller)
-        return facts.Visibility(
-            self._enforcer.check(context, _ANY_NODE,
-                                 {'project_id': context.project_id}),
-            context.project_id)
+        return facts.Visibility(self._callers.creates_any(caller),
+                                self._callers.context(caller).project_id)
 
     def _candidates(self, environ: wsgi.Environ,
                     idents: tuple[str, ...]) -> list[str]:
@@ -206,14 +305,20 @@ class Acts:
             raise errors.InvalidValue(
                 f'The key "candidate_nodes" names {len(idents)} nodes, more '
                 f'than the {most} that one request may name.')
+        named = sum(not uuidutils.is_uuid_like(ident) for ident in idents)
+        if named > _MOST_NAMES:
+            raise errors.InvalidValue(
+                f'The key "candidate_nodes" gives {named} nodes by their '
+                f'names, each of which has to be looked up; {_MOST_NAMES} '
+                'may be. Give their uuids.')
         uuids = []
         for ident in idents:
             if uuidutils.is_uuid_like(ident):
-                uuids.append(_canonical(ident))
+                uuids.append(resolve.canonical(ident))
                 continue
             try:
-                uuids.append(self._resolve(environ, ident).uuid)
-            except Turned as turned:
+                uuids.append(self._resolver.node(environ, ident).uuid)
+            except resolve.Turned as turned:
                 if turned.answer.status not in (400, 404):
                     raise
                 raise errors.InvalidValue(
@@ -221,85 +326,75 @@ class Acts:
                     'is not visible to you.') from turned
         return list(dict.fromkeys(uuids))
 
-    def _resolve(self, environ: wsgi.Environ, ident: str) -> _Node:
-        """Ask Ironic, as the caller, which node is meant.
-
-        NOTE: at the latest version, since an older one knows no names, and
-        takes ".json" off them.
-
-        :raises Turned: the caller may not know, or there is no such node.
-        """
-        if '/' in ident or ident in ('', '.', '..'):
-            raise errors.InvalidValue(f'{ident[:80]!r} names no node.')
-        if self._strategy != identity.NOAUTH:
-            # NOTE: what is there afterwards about the caller has been
-            # written by Ironic's authentication, and by nobody else.
-            environ = identity.without(environ)
-        seen = inward.asking(
-            environ, inward.node_path(ident), 'fields=uuid,instance_uuid',
-            # NOTE: Ironic 39 answers 500 to "latest" where the path ends
-            # with ".json"; from this version on it leaves that alone.
-            '1.91' if ident.endswith('.json') else 'latest')
-        answer = inward.call(self._app, seen)
-        if answer.status != 200:
-            raise Turned(answer)
-        found = inward.document(answer)
-        return _Node(found['uuid'], found.get('instance_uuid'),
-                     identity.about_caller(seen))
-
     @property
     def _always_required(self) -> bool:
         return bool(self._engine.conf.guard.require == 'always')
 
-    def _vouches(self, caller: wsgi.Environ) -> bool:
+    def _vouches(self, node: callers.Node) -> bool:
         return (self._engine.conf.guard.instance_uuid_from_service
-                and self._serves(caller))
+                and self._callers.serves(node))
 
-    def _placed(self, caller: wsgi.Environ,
+    def _placed(self, node: callers.Node,
                 instance_uuid: str | None) -> str | None:
         """Give the instance, if Placement may speak for it."""
         return (instance_uuid if self._engine.conf.guard.proof_by_placement
-                and self._serves(caller) else None)
-
-    def _serves(self, caller: wsgi.Environ) -> bool:
-        return (self._strategy == identity.KEYSTONE
-                and _SERVICE_ROLE in identity.roles(caller))
+                and self._callers.serves(node) else None)
 
     def _carry(self, environ: wsgi.Environ, passage: passages.Passage,
-               request: wsgi.Environ) -> wsgi.Answer:
-        # NOTE: where this does not come back, nobody knows what Ironic has
-        # done; the passage then ends by itself, and the reconciler looks.
-        answer = inward.call(self._app, request)
-        done = inward.succeeded(answer)
-        self._close(passage, done,
-                    self._look_again(environ, passage) if done else None)
+               request: wsgi.Environ,
+               undo: in_flight.Act | None = None) -> wsgi.Answer:
+        answer = carry.pass_on(self._engine, self._app, passage, request)
+        self.audited.used(environ, passage, answer)
+        if inward.succeeded(answer):
+            carry.close(self._engine, passage, True,
+                        self._look_again(environ, passage), undo)
         return answer
 
     def _look_again(self, environ: wsgi.Environ,
                     passage: passages.Passage) -> facts.Node | None:
         try:
             return self._observer(environ).node(passage.node_uuid)
-        except errors.IronicUnavailable as exc:
+        except (errors.IronicUnavailable, errors.Forbidden) as exc:
             LOG.info('Node %s will be read again later: %s',
                      passage.node_uuid, exc)
             return None
-
-    def _close(self, passage: passages.Passage, done: bool,
-               node: facts.Node | None) -> None:
-        try:
-            passages.close(self._engine, passage, done, node)
-        except (errors.DatabaseUnavailable, errors.Contention) as exc:
-            # NOTE: what Ironic answered is true all the same.
-            LOG.warning('The passage of node %s is left to end by itself: '
-                        '%s', passage.node_uuid, exc)
 
     def _observer(self, environ: wsgi.Environ) -> ironic_client.Ironic:
         return ironic_client.Ironic.in_process(
             self._transport, inward.credentials(environ))
 
-    def _body(self, environ: wsgi.Environ) -> bytes:
-        return inward.read_body(environ,
-                                self._engine.conf.guard.max_body_size)
+    def read_form(self, environ: wsgi.Environ) -> bytes:
+        """Return the body of a request that may be a form.
+
+        :raises Turned: Ironic does not know the sender.
+        """
+        self.know_sender(environ)
+        return inward.read_body(environ, self._limits.other)
+
+    def know_sender(self, environ: wsgi.Environ) -> wsgi.Environ:
+        """Return who sends a request, before its body is read.
+
+        :raises Turned: Ironic does not know the sender.
+        """
+        caller = identity.identify(self._app, self._strategy, environ)
+        if isinstance(caller, wsgi.Answer):
+            raise resolve.Turned(caller)
+        environ[identity.CALLER] = caller
+        return caller
+
+    def _resolve_sender(self, environ: wsgi.Environ,
+                        ident: str) -> callers.Node | None:
+        """Return the node, where asking for it is what tells who asks.
+
+        NOTE: whoever changes a node needs it anyway, so that knowing the
+        sender costs no request of its own there.
+
+        :returns: ``None`` where Ironic takes everybody for an administrator.
+        :raises Turned: Ironic does not know the sender, or there is no such
+            node.
+        """
+        return (None if self._strategy == identity.NOAUTH
+                else self._resolver.node(environ, ident))
 
 
 def poke(ident: str, answer: wsgi.Answer) -> None:
@@ -307,7 +402,7 @@ def poke(ident: str, answer: wsgi.Answer) -> None:
     running = loop.current()
     if (running is not None and inward.succeeded(answer)
             and uuidutils.is_uuid_like(ident)):
-        running.poke(_canonical(ident))
+        running.poke(resolve.canonical(ident))
 
 
 def _act(target: str) -> admit.Act:
@@ -317,19 +412,13 @@ def _act(target: str) -> admit.Act:
     return admit.Act.STAY if target == _REBUILD else admit.Act.TAKE
 
 
-def _canonical(ident: str) -> str:
-    if uuidutils.is_uuid_like(ident):
-        return str(uuid_module.UUID(ident))
-    return ident
-
-
 def _allocation_uuid(value: str | None) -> str:
     if value is None:
         return str(uuid_module.uuid4())
     if not uuidutils.is_uuid_like(value):
         raise errors.InvalidValue(
             'The key "uuid" of an allocation has to be a uuid.')
-    return _canonical(value)
+    return resolve.canonical(value)
 
 
 def _provision_path(ident: str) -> str:

@@ -28,6 +28,7 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.guard import media
+from ironic_reservations.planner import nesting
 
 PROOF_KEY = 'reservation_uuid'
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
@@ -39,6 +40,8 @@ HARMLESS = frozenset((
     'undeploy', 'unhold', 'unrescue'))
 #: Targets by which a node is put to use, as opposed to taken away from use.
 DEPLOYS = frozenset(('active', 'deploy'))
+#: How deeply bodies may be nested where Ironic does not say.
+DEEPEST = 25
 _ALLOCATION_TEXTS = ('name', 'node', 'owner', 'resource_class', 'uuid')
 
 
@@ -86,19 +89,23 @@ class Allocate:
     backfill: str | None = None
 
 
-def read_json(raw: bytes) -> Any:
-    """Read JSON that can be read in one way only.
+def read_json(raw: bytes, deepest: int = DEEPEST) -> Any:
+    """Return JSON that can be read in one way only.
 
-    :raises Malformed: it is not JSON in UTF-8.
+    :param deepest: how many arrays and objects may be within each other.
+    :raises Malformed: it is not JSON in UTF-8, or is nested too deeply.
     :raises NotCanonical: a key comes twice in an object.
     """
     try:
+        nesting.check(raw, deepest)
         return json.loads(raw.decode('utf-8'), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as exc:
-        reason = ('it is nested too deeply' if isinstance(exc, RecursionError)
-                  else str(exc))
+    except (nesting.TooDeep, nesting.TooManyParts) as exc:
         raise errors.Malformed(
-            f'The body is not JSON in UTF-8 ({reason[:120]}). Send valid '
+            f'The body cannot be read: {exc}. Send a smaller document.'
+        ) from exc
+    except ValueError as exc:
+        raise errors.Malformed(
+            f'The body is not JSON in UTF-8 ({str(exc)[:120]}). Send valid '
             'JSON.') from exc
 
 
@@ -114,9 +121,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return read
 
 
-def read_provision(content_type: str, raw: bytes) -> Provision:
+def read_provision(content_type: str, raw: bytes,
+                   deepest: int = DEEPEST) -> Provision:
     """Read the body of PUT /v1/nodes/X/states/provision.
 
+    :param deepest: how many arrays and objects may be within each other.
     :raises NotCanonical: it is not plainly a JSON object with the target.
     :raises Malformed: it is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type.
@@ -125,7 +134,7 @@ def read_provision(content_type: str, raw: bytes) -> Provision:
         raise errors.NotCanonical(
             'A change of the provision state has to be JSON in UTF-8, with '
             'Content-Type application/json.')
-    body = read_json(raw)
+    body = read_json(raw, deepest)
     if not isinstance(body, dict) or 'node_ident' in body:
         raise errors.NotCanonical(
             'A change of the provision state has to be a JSON object with '
@@ -142,11 +151,13 @@ def read_provision(content_type: str, raw: bytes) -> Provision:
     return Provision(target, rest, proof)
 
 
-def read_bind(content_type: str, raw: bytes, canonical: bool) -> Bind | None:
+def read_bind(content_type: str, raw: bytes, canonical: bool,
+              deepest: int = DEEPEST) -> Bind | None:
     """Read whether a PATCH below /v1/nodes changes the instance of a node.
 
     :param canonical: whether the path is the canonical one, and there is no
         query.
+    :param deepest: how many arrays and objects may be within each other.
     :returns: ``None``: it does not.
     :raises NotCanonical: it might, in another than the canonical spelling.
     :raises Malformed: it is not JSON in UTF-8.
@@ -157,7 +168,7 @@ def read_bind(content_type: str, raw: bytes, canonical: bool) -> Bind | None:
         raise errors.NotCanonical(
             'A change of a node has to be JSON in UTF-8. Leave "charset" out '
             'of Content-Type.')
-    patch = read_json(raw)
+    patch = read_json(raw, deepest)
     if not isinstance(patch, list):
         # Ironic refuses it; a patch is a list.
         return None
@@ -200,9 +211,11 @@ def _field(path: Any) -> str:
     return str(path or '').lstrip('/').partition('/')[0].casefold()
 
 
-def read_allocate(content_type: str, raw: bytes) -> Allocate:
+def read_allocate(content_type: str, raw: bytes,
+                  deepest: int = DEEPEST) -> Allocate:
     """Read the body of POST /v1/allocations.
 
+    :param deepest: how many arrays and objects may be within each other.
     :raises NotCanonical: it is not plainly JSON.
     :raises Malformed: it is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type, or is missing.
@@ -211,7 +224,7 @@ def read_allocate(content_type: str, raw: bytes) -> Allocate:
         raise errors.NotCanonical(
             'An allocation has to be JSON in UTF-8, with Content-Type '
             'application/json.')
-    body = read_json(raw)
+    body = read_json(raw, deepest)
     if not isinstance(body, dict):
         raise errors.InvalidValue('An allocation has to be a JSON object.')
     for key in _ALLOCATION_TEXTS:

@@ -22,6 +22,8 @@ from ironic_reservations.guard import inward
 
 NOAUTH = 'noauth'
 KEYSTONE = 'keystone'
+#: Where a request carries who sent it, as Ironic has authenticated it.
+CALLER = 'ironic_reservations.caller'
 #: A path that Ironic does not have: 404 is the answer to whoever may ask.
 _NOWHERE = '/v1/reservations'
 _PREFIXES = (
@@ -61,10 +63,3 @@ def about_caller(seen: wsgi.Environ) -> dict[str, Any]:
     """Give what authentication wrote into a request that went through it."""
     return {key: value for key, value in seen.items()
             if key.startswith(_PREFIXES)}
-
-
-def roles(caller: wsgi.Environ) -> frozenset[str]:
-    """Give the roles of a caller that Ironic has authenticated."""
-    return frozenset(role.strip().lower() for role in
-                     str(caller.get('HTTP_X_ROLES', '')).split(',')
-                     if role.strip())

@@ -26,10 +26,11 @@ from ironic_reservations.api import wsgi
 VERSION_KEYS = ('HTTP_X_OPENSTACK_IRONIC_API_VERSION',
                 'HTTP_OPENSTACK_API_VERSION')
 PROOF_HEADER_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
+TICKET_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION_TICKET'
 #: What belongs to the body or to the address of another request, or has been
 #: read out of them.
 _STALE = ('RAW_URI', 'REQUEST_URI', 'HTTP_TRANSFER_ENCODING', 'HTTP_EXPECT',
-          'wsgi.input_terminated', PROOF_HEADER_KEY)
+          'wsgi.input_terminated', PROOF_HEADER_KEY, TICKET_KEY)
 _STALE_PREFIXES = ('webob.', 'pecan.', 'paste.')
 
 
@@ -69,7 +70,7 @@ def rebuilt(environ: wsgi.Environ, path: str, query: str = '',
     """
     out = {key: value for key, value in environ.items()
            if key not in _STALE and not key.startswith(_STALE_PREFIXES)}
-    raw = b'' if body is None else json.dumps(body).encode('ascii')
+    raw = b'' if body is None else _json(body)
     out.update({
         'PATH_INFO': path, 'QUERY_STRING': query,
         'CONTENT_LENGTH': str(len(raw)), 'wsgi.input': io.BytesIO(raw)})
@@ -80,6 +81,20 @@ def rebuilt(environ: wsgi.Environ, path: str, query: str = '',
     else:
         out['CONTENT_TYPE'] = 'application/json'
     return out
+
+
+def _json(document: Any) -> bytes:
+    """Write JSON that is no longer than what it was read from.
+
+    NOTE: else Ironic could find too large what it would have taken.
+    """
+    compact = (',', ':')
+    try:
+        return json.dumps(document, separators=compact,
+                          ensure_ascii=False).encode('utf-8')
+    except UnicodeEncodeError:
+        # Half a surrogate pair, which has no other spelling.
+        return json.dumps(document, separators=compact).encode('ascii')
 
 
 def asking(environ: wsgi.Environ, path: str, query: str = '',
@@ -146,7 +161,7 @@ def read_body(environ: wsgi.Environ, limit: int) -> bytes:
         if size > limit:
             raise errors.TooLarge(
                 f'The body has {size} bytes, more than the {limit} that '
-                '[guard] max_body_size allows. Send less.')
+                'are read here. Send less.')
         body = environ['wsgi.input'].read(size) if size else b''
         if len(body) != size:
             raise errors.Malformed(

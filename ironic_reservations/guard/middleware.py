@@ -26,21 +26,26 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import app as api_app
 from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import unread
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import find
 from ironic_reservations.guard import acts
+from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
+from ironic_reservations.guard import ironic_roles
 from ironic_reservations.guard import listing
 from ironic_reservations.guard import media
 from ironic_reservations.guard import metrics
 from ironic_reservations.guard import mount
 from ironic_reservations.guard import refusals
+from ironic_reservations.guard import resolve
 from ironic_reservations.guard import routes
 from ironic_reservations.guard import service
+from ironic_reservations.guard import tickets
 from ironic_reservations.reconciler import loop
 
 _PROVIDERS = {identity.NOAUTH: api_identity.administrator,
@@ -58,16 +63,20 @@ def factory(app: wsgi.Application) -> wsgi.Application:
     :raises oslo_config.cfg.Error: the configuration is not valid.
     :raises RuntimeError: Ironic authenticates in a way that is not known.
     """
-    # NOTE: the global configuration is Ironic's.  This is the one thing
-    # that is read from it, and nothing is ever written.
-    return make(app, project_conf.load(), cfg.CONF.auth_strategy)
+    # NOTE: the global configuration is Ironic's.  Who calls, who is the
+    # cloud's and how much is read of a body is all that is taken from it,
+    # and nothing is ever written.
+    conf = project_conf.load()
+    ironic_roles.follow(conf, cfg.CONF)
+    return unread.Unread(make(app, conf, cfg.CONF.auth_strategy, cfg.CONF))
 
 
 def make(app: wsgi.Application, conf: cfg.ConfigOpts,
-         strategy: str) -> Guard:
+         strategy: str, ironic: cfg.ConfigOpts | None = None) -> Guard:
     """Put the reservations round an Ironic.
 
     :param strategy: how Ironic authenticates its callers.
+    :param ironic: its configuration, where its limits are to be had.
     :raises RuntimeError: something is configured that does not go together.
     """
     if strategy not in _PROVIDERS:
@@ -82,24 +91,31 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
             'ironic-reservations.conf, or take proof_by_placement out of '
             '[guard].')
     transport = in_process.InProcess(app)
+    gate = tickets.Gate(app)
     engine = engine_module.build(conf, ironic_client.Ironic(
-        service.Authenticated(transport, conf, strategy)))
+        service.Authenticated(in_process.InProcess(gate), conf, strategy)))
+    gate.engine = engine
     # NOTE: connections are not shared with what a server forks off later.
     migrate.ensure_sqlite(engine.database)
     engine.database.close()
-    return Guard(app, engine, transport, strategy)
+    return Guard(app, engine, transport, strategy, gate,
+                 body_limits.of_ironic(ironic or cfg.ConfigOpts(), conf))
 
 
 class Guard:
     """Ironic's API with the reservations in it."""
 
     def __init__(self, app: wsgi.Application, engine: engine_module.Engine,
-                 transport: in_process.InProcess, strategy: str) -> None:
+                 transport: in_process.InProcess, strategy: str,
+                 gate: tickets.Gate,
+                 limits: body_limits.BodyLimits) -> None:
         enforcer = policies.Enforcer(engine.conf, strategy)
         self._app = app
+        self._gate = gate
         self._engine = engine
         self._metrics = metrics.Metrics()
-        self._acts = acts.Acts(app, engine, transport, strategy, enforcer)
+        self._acts = acts.Acts(app, engine, transport, strategy, enforcer,
+                               limits)
         self._mount = mount.Mount(
             app, api_app.make_app(engine, enforcer, engine.conf,
                                   _PROVIDERS[strategy]),
@@ -111,13 +127,16 @@ class Guard:
         # not answer yet.
         loop.start(self._engine)
         path = environ.get('PATH_INFO', '')
+        if inward.TICKET_KEY in environ:
+            return self._use_ticket(environ, start_response)
         if mount.mounted(path):
             return self._mount(environ, start_response)
         try:
             look = routes.classify(
                 environ['REQUEST_METHOD'], path,
                 environ.get('QUERY_STRING', ''),
-                environ.get('CONTENT_TYPE', ''), inward.has_body(environ))
+                environ.get('CONTENT_TYPE', ''), inward.has_body(environ),
+                self._acts.protected.acts)
             wanted = (listing.wanted(environ['QUERY_STRING'])
                       if look is not None and look.kind is routes.Kind.LIST
                       else None)
@@ -129,7 +148,18 @@ class Guard:
         try:
             answer = (self._look_at(look, environ) if wanted is None
                       else self._list(look, wanted, environ))
-        except acts.Turned as turned:
+        except resolve.Turned as turned:
+            answer = turned.answer
+        except Exception as exc:
+            return self._refuse(exc, environ, start_response)
+        return answer.send(start_response)
+
+    def _use_ticket(self, environ: wsgi.Environ,
+                    start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        try:
+            self._acts.know_sender(environ)
+            answer = self._gate.answer(environ)
+        except resolve.Turned as turned:
             answer = turned.answer
         except Exception as exc:
             return self._refuse(exc, environ, start_response)
@@ -145,10 +175,12 @@ class Guard:
                 return self._acts.patch(environ, look.ident)
             case routes.Kind.ALLOCATE:
                 return self._acts.allocate(environ)
+            case routes.Kind.ACT:
+                assert look.act is not None
+                return self._acts.act(environ, look.act)
         if look.form:
-            media.check_form(
-                environ.get('CONTENT_TYPE', ''), inward.read_body(
-                    environ, self._engine.conf.guard.max_body_size))
+            media.check_form(environ.get('CONTENT_TYPE', ''),
+                             self._acts.read_form(environ))
         answer = inward.call(self._app, environ)
         if look.ident is not None:
             acts.poke(look.ident, answer)
@@ -166,4 +198,5 @@ class Guard:
                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
         error, answer = refusals.refuse(exc, environ)
         self._metrics.refused(error.code)
+        self._acts.audited.refused(environ, error)
         return answer.send(start_response)

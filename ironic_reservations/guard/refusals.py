@@ -21,6 +21,7 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations import faults
 from ironic_reservations.api import errors as api_errors
+from ironic_reservations.api import logged
 from ironic_reservations.api import wsgi
 
 LOG = log.getLogger(__name__)
@@ -38,10 +39,14 @@ def refuse(exc: Exception, environ: wsgi.Environ
                                     oslo_context.generate_request_id())
     error = api_errors.told(exc, environ)
     LOG.info('[%s] The guard refused %s %s: %s', request_id,
-             environ.get('REQUEST_METHOD'), environ.get('PATH_INFO'),
+             logged.quoted(environ.get('REQUEST_METHOD')),
+             logged.quoted(environ.get('PATH_INFO')),
              error.code)
     status, body = faults.render(error, request_id)
+    later = ([] if error.retry_after is None
+             else [('Retry-After', str(error.retry_after))])
     return error, wsgi.Answer(status, [
+        *later,
         ('Content-Type', 'application/json'),
         ('Content-Length', str(len(body))),
         ('X-OpenStack-Request-ID', request_id),

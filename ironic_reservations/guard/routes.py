@@ -31,12 +31,14 @@ read further, or refused.  The ways that there are, with pecan 1.8:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import dataclasses
 import enum
 from urllib import parse
 
 from ironic_reservations import errors
 from ironic_reservations.guard import media
+from ironic_reservations.guard import node_acts
 
 _METHODS = frozenset(
     ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'))
@@ -61,6 +63,8 @@ class Kind(enum.Enum):
     PATCH = 'patch'
     #: POST of an allocation, in the canonical spelling.
     ALLOCATE = 'allocate'
+    #: Something else that is done to a node, in the canonical spelling.
+    ACT = 'act'
     #: A list that may be one of eligible nodes; its query decides.
     LIST = 'list'
     #: Something harmless, unless a form in its body says otherwise.
@@ -78,21 +82,26 @@ class Look:
     :ivar detail: whether a list is one with all details.
     :ivar form: whether the body may be a form, which may stand for another
         method than that of the request.
+    :ivar act: what is done to which node.
     """
 
     kind: Kind
     ident: str | None = None
     detail: bool = False
     form: bool = False
+    act: node_acts.NodeAct | None = None
 
 
 def classify(method: str, path: str, query: str = '', content_type: str = '',
-             has_body: bool = False) -> Look | None:
+             has_body: bool = False,
+             protected: Collection[node_acts.Act] = node_acts.ALL
+             ) -> Look | None:
     """Tell what of a request has to be looked at.
 
     :param path: ``PATH_INFO``: percent-decoded, in Latin-1.
     :param query: ``QUERY_STRING``, as it came.
     :param has_body: whether a body follows, or may follow.
+    :param protected: what is not done to a node behind its holder's back.
     :returns: ``None`` for what is none of the guard's business.
     :raises NotCanonical: it could reach a guarded action in a spelling that
         is not the canonical one.
@@ -123,11 +132,17 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
     clean = path[:1] == '/' and '' not in segments[:-1]
     if bare == 'allocations':
         look = _classify_allocations(method, names, clean and not suffixed,
-                                     query)
+                                     query, protected)
     else:
-        look = _classify_nodes(method, names, clean, suffixed, query)
-    if (has_body and media.may_be_form(content_type, method)
-            and (look is None or look.kind is Kind.CHANGE)):
+        look = _classify_nodes(method, names, clean, suffixed, query,
+                               protected)
+    if not (has_body and media.may_be_form(content_type, method)):
+        return look
+    if look is not None and look.kind is Kind.ACT:
+        raise _refusal('The body could be a form, and stand for another '
+                       'method than the request has.',
+                       'Send it as JSON, with Content-Type application/json')
+    if look is None or look.kind is Kind.CHANGE:
         return dataclasses.replace(look or Look(Kind.FORM), form=True)
     return look
 
@@ -145,9 +160,12 @@ def _classify_read(names: list[str], query: str) -> Look | None:
 
 
 def _classify_allocations(method: str, names: list[str], clean: bool,
-                          query: str) -> Look | None:
+                          query: str, protected: Collection[node_acts.Act]
+                          ) -> Look | None:
     if method != 'POST':
-        return None
+        act = node_acts.classify_allocation(method, names, clean, query,
+                                            protected)
+        return None if act is None else Look(Kind.ACT, act=act)
     if clean and len(names) == 1 and not query:
         return Look(Kind.ALLOCATE)
     raise _refusal('This could create an allocation.',
@@ -155,7 +173,8 @@ def _classify_allocations(method: str, names: list[str], clean: bool,
 
 
 def _classify_nodes(method: str, names: list[str], clean: bool,
-                    suffixed: bool, query: str) -> Look | None:
+                    suffixed: bool, query: str,
+                    protected: Collection[node_acts.Act]) -> Look | None:
     plain = [name.removesuffix(_SUFFIX) for name in names]
     under = plain[2:]
     if 'provision' in under:
@@ -170,6 +189,7 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
     if method == 'PATCH':
         if names[0] == 'chassis' and 'nodes' not in plain:
             return None
+        node_acts.classify(method, names, clean, query, protected)
         ident = (names[1] if names[0] == 'nodes' and len(names) == 2
                  and clean and not query and names[1] not in _NOT_A_NODE
                  else None)
@@ -177,6 +197,9 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
     if method == 'POST' and ('allocation' in under or 'inner' in under):
         raise _refusal('This could create an allocation.',
                        'Send POST /v1/allocations without a query')
+    act = node_acts.classify(method, names, clean, query, protected)
+    if act is not None:
+        return Look(Kind.ACT, act=act)
     if (clean and names[0] == 'nodes'
             and (method == 'DELETE' and len(names) == 2
                  or method in ('PUT', 'DELETE') and len(names) == 3

@@ -64,6 +64,30 @@ class Verdict(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
+class Bearer:
+    """Who shows a proof.
+
+    :ivar project_id: the project that the caller is in.
+    :ivar any_project: whether the proofs of other projects count, too.
+    """
+
+    project_id: str | None = None
+    any_project: bool = True
+
+    def may_show(self, project_id: str | None) -> bool:
+        """Return whether a proof counts in these hands.
+
+        :param project_id: whose promise it is; ``None``: of no project,
+            hence of whoever has been handed its proof.
+        """
+        return (self.any_project or project_id is None
+                or project_id == self.project_id)
+
+
+ANYBODY = Bearer()
+
+
+@dataclasses.dataclass(frozen=True)
 class Claim:
     """What a request shows.
 
@@ -71,10 +95,26 @@ class Claim:
     :ivar vouched_instance: the instance for which a service that is trusted
         in this makes the request; it counts as a proof where the node's
         reservation was made for it.
+    :ivar bearer: who shows it.
     """
 
     proof: str | None = None
     vouched_instance: str | None = None
+    bearer: Bearer = ANYBODY
+
+    def proves(self, uuid: str | None, project_id: str | None) -> bool:
+        """Return whether a promise has been shown, by one who may.
+
+        :param uuid: of the promise.
+        :param project_id: whose promise it is.
+        """
+        return (self.proof is not None and self.proof == uuid
+                and self.bearer.may_show(project_id))
+
+    def vouches(self, held: facts.Reservation) -> bool:
+        """Return whether a service names the instance of a reservation."""
+        return (self.vouched_instance is not None
+                and self.vouched_instance == held.instance_uuid)
 
 
 def admit(claim: Claim, held: facts.Reservation | None,
@@ -93,9 +133,8 @@ def admit(claim: Claim, held: facts.Reservation | None,
         assert held is not None
         # NOTE: also where a lease has begun meanwhile: what is deployed
         # there is whose reservation it is, and nobody else touches it.
-        vouched = (claim.vouched_instance is not None
-                   and claim.vouched_instance == held.instance_uuid)
-        if claim.proof == held.uuid or (claim.proof is None and vouched):
+        if claim.proves(held.uuid, held.project_id) or (
+                claim.proof is None and claim.vouches(held)):
             return Verdict.PROVEN
         return (Verdict.PROOF_REQUIRED if claim.proof is None
                 else Verdict.PROOF_INVALID)
@@ -113,7 +152,7 @@ def _admit_to_lease(claim: Claim, leased: facts.Leased, act: Act) -> Verdict:
         # NOTE: whoever frees the node does what is being done anyway.
         return (Verdict.FREE if act is Act.FREE and claim.proof is None
                 else Verdict.LEASE_OVER)
-    if claim.proof == leased.holder:
+    if claim.proves(leased.holder, leased.project_id):
         return Verdict.LEASE_PROVEN
     return (Verdict.PROOF_REQUIRED if claim.proof is None
             else Verdict.PROOF_INVALID)

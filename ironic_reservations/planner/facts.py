@@ -21,10 +21,11 @@ import dataclasses
 import datetime
 import enum
 
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import reasons
 from ironic_reservations.planner.placement import inventories
 
-AVAILABLE = 'available'
+AVAILABLE = node_condition.AVAILABLE
 
 
 class State(enum.StrEnum):
@@ -48,8 +49,12 @@ class Node:
     :ivar reservable: the operator's switch.
     :ivar properties: what Ironic knows of its size: pairs of a name and a
         value.
+    :ivar powered: whether Ironic knows its power state, as far as it has
+        been asked; that is not mirrored.
     :ivar inventories: of a compute host, as Placement says: pairs of a class
         and what there is of it; ``None`` for a node of Ironic.
+    :ivar enrolled_at: when Ironic was told of it, in Ironic's words; another
+        one under the same uuid is another node.
     """
 
     uuid: str
@@ -66,11 +71,22 @@ class Node:
     lessee: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     inventories: tuple[tuple[str, inventories.Inventory], ...] | None = None
+    powered: bool | None = dataclasses.field(default=None, compare=False)
+    enrolled_at: str | None = None
 
     @property
     def compute(self) -> bool:
         """Tell whether it is a compute host, which instances share."""
         return self.inventories is not None
+
+    def replaces(self, before: Node) -> bool:
+        """Check whether this is another node under the uuid of one before.
+
+        :param before: as it was mirrored; it may not have been written down
+            then when it was enrolled.
+        """
+        return (before.enrolled_at is not None
+                and self.enrolled_at not in (None, before.enrolled_at))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +112,17 @@ class Reservation:
     def live(self, now: datetime.datetime) -> bool:
         """Tell whether the promise binds at an instant."""
         return self.state is not State.RESERVED or self.expires_at > now
+
+    def same(self, other: Reservation) -> bool:
+        """Return whether this is what has become of another one.
+
+        NOTE: uuids are chosen by clients, who may use one again when the
+        reservation that had it is over; and a database may use an id again.
+        """
+        return (self.id, self.uuid, self.node_uuid, self.instance_uuid,
+                self.project_id, self.user_id, self.created_at) == (
+            other.id, other.uuid, other.node_uuid, other.instance_uuid,
+            other.project_id, other.user_id, other.created_at)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,12 +153,14 @@ class Leased:
         being taken back from one that is over.
     :ivar until: when that one ends.
     :ivar later: when the first one starts that has not started.
+    :ivar project_id: whose lease that one is.
     """
 
     held: bool = False
     holder: str | None = None
     until: datetime.datetime | None = None
     later: datetime.datetime | None = None
+    project_id: str | None = None
 
 
 UNLEASED = Leased()
@@ -142,7 +171,8 @@ class Occupancy:
     """What stands on one node's timeline besides the node's own state.
 
     :ivar reservation: the live reservation, if there is one.
-    :ivar busy_until: the latest end of the guarded requests under way.
+    :ivar busy_until: when the requests under way should have had an answer;
+        the node is kept for them until their outcome is known.
     :ivar leased: what leases have of the node.
     :ivar closed: whether it may be used with a reservation or a lease only,
         and the request has neither.

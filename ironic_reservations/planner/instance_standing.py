@@ -22,6 +22,7 @@ from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import operator
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import instance_reservations
@@ -37,50 +38,75 @@ from ironic_reservations.planner.pool import shares
 def draw(here: standing.Standing, number: int, now: datetime.datetime,
          margin: int, eligible: Callable[[requirements.Requirement], int]
          ) -> list[instances.Promise]:
-    """Give all that is promised of one host, as the planner wants it.
+    """Return all that is promised of one host, as the planner wants it.
 
-    What cannot stand where it is planned is left out, see :func:`stranded`.
+    Of a compute host that can be used, each share has its place, also where
+    all of them are more than the host has: nobody else gets any of it.  What
+    stands to be planned anew then, :func:`stranded` tells.
 
     :param margin: for cleaning, in microseconds.
     :param eligible: gives the set of hosts that meet a requirement.
     """
     if here.host.node.compute and here.unfit() is None:
-        return _settled(here, number, now, margin, eligible)[0]
+        return sorted((promise(row, here.instances[row.reservation_id],
+                               number, now, margin, eligible(wanted))
+                       for row, wanted in here.promised),
+                      key=operator.attrgetter('start', 'id'))
     rows = {standing.name(row): row.reservation_id
             for row, _ in here.promised
             if row.reservation_id in here.instances}
-    return [seated(booking, here.instances[rows[booking.id]])
-            if booking.id in rows else booking
+    return [seated(booking, here.instances[rows[standing.whole(booking.id)]])
+            if standing.whole(booking.id) in rows else booking
             for booking in standing.draw(here, number, now, margin,
                                          eligible)]
 
 
 def stranded(here: standing.Standing, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
-    """Give what is planned on a host and cannot start there."""
+    """Return what is planned on a host and cannot start there.
+
+    NOTE: beside a share that is late there may be no room for a while.  That
+    passes, and whatever is to start meanwhile looks for a host then.
+    """
     if not here.host.node.compute or here.unfit() is not None:
         return standing.stranded(here, now)
-    homeless = _settled(here, 0, now, 0, lambda _: 1)[1]
-    return [each for each in here.promised
-            if standing.name(each[0]) in homeless]
+    return excess(here, [seated(
+        standing.of_row(row, 0, now, 0, 1),
+        here.instances[row.reservation_id]) for row, _ in here.promised])
 
 
-def _settled(here: standing.Standing, number: int, now: datetime.datetime,
-             margin: int, eligible: Callable[[requirements.Requirement], int]
-             ) -> tuple[list[instances.Promise], frozenset[str]]:
-    there = sorted((promise(row, here.instances[row.reservation_id], number,
-                            now, margin, eligible(wanted))
-                    for row, wanted in here.promised),
-                   key=lambda each: (each.start, each.id))
-    return settle(inventories.capacities(
-        host_inventories.of(here.host.node)), (), there)
+def crowded(here: standing.Standing, now: datetime.datetime
+            ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
+    """Return what has started on a compute host that is too small for all.
+
+    The last that have started are the ones; what is late, and what is yet to
+    start, does not count.
+    """
+    if not here.host.node.compute:
+        return []
+    return excess(here, [dataclasses.replace(
+        seated(standing.of_row(row, 0, now, 0, 1),
+               here.instances[row.reservation_id]), movable=True)
+        for row, _ in here.promised
+        if (row.begun or row.starts_at <= now) and row.ends_at > now])
+
+
+def excess(here: standing.Standing, there: Sequence[instances.Instance]
+           ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
+    """Return the bookings of a compute host for which it has no room.
+
+    :param there: the shares of the host, as its rows or as they would be.
+    """
+    out = displaced(inventories.capacities(
+        host_inventories.of(here.host.node)), there)
+    return [each for each in here.promised if standing.name(each[0]) in out]
 
 
 def promise(row: leases.NodeBooking,
             wanted: instance_reservations.InstanceReservation, number: int,
             now: datetime.datetime, margin: int,
             eligible: int) -> instances.Instance:
-    """Give the instance that a row promises.
+    """Return the instance that a row promises.
 
     :param number: of the host.
     :param margin: for cleaning, in microseconds, on a node of Ironic.
@@ -105,79 +131,16 @@ def seated(booking: bookings.Booking,
         wanted.affinity, booking.movable, booking.margin)
 
 
-def settle(capacity: shares.Capacity, whole: Sequence[bookings.Booking],
-           there: Sequence[instances.Instance]
-           ) -> tuple[list[instances.Promise], frozenset[str]]:
-    """Sort out what stands on a compute host.
+def displaced(capacity: shares.Capacity,
+              there: Sequence[instances.Instance]) -> frozenset[str]:
+    """Return the ids of what may move and has no room on a compute host.
 
-    What may move and has no room there, or is in the way of what cannot
-    move, is left out, and stands to be planned anew.
-
-    NOTE: none is planned so; but an inventory may have shrunk, and somebody
-    may have been let through all the same.
-
-    :param whole: bookings of all of the host that do not overlap.
-    :returns: what can stand there, and the ids of what cannot.
+    NOTE: none is planned so; but an inventory may have shrunk, and what has
+    begun may have been let through all the same.
     """
-    begun = [each for each in there if not each.movable]
-    kept = _grown([each for each in whole if not each.movable], begun)
-    homeless = set()
-    for booking in whole:
-        if not booking.movable:
-            continue
-        if any(_overlap(booking, other) for other in begun) or any(
-                booking.start < other.until and other.start < booking.until
-                for other in kept):
-            homeless.add(booking.id)
-        else:
-            kept.append(booking)
-    kept.sort(key=lambda each: each.start)
-    staying = []
-    for each in there:
-        if not any(_overlap(booking, each) for booking in kept):
-            staying.append(each)
-        elif each.movable:
-            homeless.add(each.id)
-    out = shares.homeless(capacity, staying)
+    out = shares.homeless(capacity, there)
     # NOTE: one of a group that has to be together never moves alone.
     groups = {each.group for each in there
-              if each.affinity is True and each.id in homeless | out}
-    out |= {each.id for each in staying
-            if each.group in groups and each.movable}
-    return [*kept, *(each for each in staying if each.id not in out)], (
-        frozenset(homeless) | out)
-
-
-def _grown(whole: list[bookings.Booking],
-           begun: Sequence[instances.Instance]) -> list[bookings.Booking]:
-    """Have bookings last as long as what has begun on the host as well.
-
-    NOTE: neither may move; so nobody else gets the host until both are over.
-    """
-    while True:
-        joined = _joined([dataclasses.replace(
-            each, start=min([each.start, *(
-                other.start for other in begun if _overlap(each, other))]),
-            end=max([each.end, *(
-                other.end for other in begun if _overlap(each, other))]))
-            for each in whole])
-        if joined == whole:
-            return whole
-        whole = joined
-
-
-def _overlap(booking: bookings.Booking, each: instances.Instance) -> bool:
-    return booking.start < each.end and each.start < booking.until
-
-
-def _joined(whole: list[bookings.Booking]) -> list[bookings.Booking]:
-    """Join bookings that have come to overlap."""
-    joined: list[bookings.Booking] = []
-    for each in sorted(whole, key=lambda each: each.start):
-        if joined and joined[-1].until > each.start:
-            last = joined.pop()
-            end = max(last.end, each.end)
-            each = dataclasses.replace(
-                last, end=end, margin=max(last.until, each.until) - end)
-        joined.append(each)
-    return joined
+              if each.affinity is True and each.id in out}
+    return out | {each.id for each in there
+                  if each.group in groups and each.movable}

@@ -22,22 +22,15 @@ import dataclasses
 import datetime
 import enum
 
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import standing
+
+#: What is said of a node that lacks what a lease asks for.
+UNSUITED = 'is not what the lease asks for any more'
 
 UNDEPLOY = 'undeploy'
 LEAVE = 'leave'
-#: What becomes available by itself.
-_COMING = ('cleaning', 'clean wait', 'clean hold', 'deleting', None)
-#: From where Ironic undeploys.
-_UNDEPLOYABLE = ('active', 'error', 'rescue', 'rescue wait', 'rescue failed',
-                 'unrescue failed', 'wait call-back', 'deploy failed',
-                 'service wait', 'service failed')
-#: Where whoever deploys keeps a node until he says that it goes on.
-_HELD = ('deploy hold', 'service hold')
-_PASSING = ('deploying', 'rescuing', 'unrescuing', 'servicing')
-_USED = (*_UNDEPLOYABLE, *_HELD, *_PASSING)
 
 
 class Task(enum.StrEnum):
@@ -53,6 +46,9 @@ class Task(enum.StrEnum):
     TAKE_BACK = 'take_back'
     #: Write down that it is over.
     FINISH = 'finish'
+    #: See that its nodes stay its own; of every lease, whenever it is looked
+    #: at.
+    KEEP = 'keep'
 
 
 def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
@@ -93,6 +89,20 @@ def starting(lease: leases.Lease,
             booking.state is leases.BookingState.PLANNED
             or booking.state is leases.BookingState.BOUND
             and booking.lessee is None and booking.project_id is not None))
+
+
+def gives_lessee(booking: leases.NodeBooking) -> bool:
+    """Return whether the node of a booking has a lessee because of it."""
+    return (booking.state is leases.BookingState.BOUND
+            and booking.lessee is not None
+            and booking.lessee == booking.project_id)
+
+
+def lacks_lessee(booking: leases.NodeBooking, node: facts.Node) -> bool:
+    """Return whether somebody else has written the lessee of a node."""
+    return (gives_lessee(booking) and not node.compute
+            and node.provision_state != node_condition.GONE
+            and node.lessee != booking.lessee)
 
 
 def event(lease: leases.Lease,
@@ -142,19 +152,6 @@ def backoff(attempts: int, longest: float, chance: float) -> float:
     return float(min(longest, 2.0 ** min(attempts, 30))) * (1 + chance) / 2
 
 
-def broken(node: facts.Node | None) -> str | None:
-    """Tell why a node is of no use to the lease that has it, if so."""
-    if node is None or node.provision_state == standing.GONE:
-        return ('is gone from Placement' if node is not None and node.compute
-                else 'is gone from Ironic')
-    if node.maintenance:
-        return 'is in maintenance'
-    if node.provision_state not in (facts.AVAILABLE, *_COMING, *_USED) or (
-            node.provision_state == 'error'):
-        return f'is in the state {node.provision_state}'
-    return None
-
-
 @dataclasses.dataclass(frozen=True)
 class AtStart:
     """What to make of a node at the start of a lease.
@@ -169,39 +166,51 @@ class AtStart:
     why: str | None = None
 
 
-def at_start(node: facts.Node | None, taken: str | None) -> AtStart:
+def at_start(node: facts.Node | None, taken: str | None,
+             suits: bool = True) -> AtStart:
     """Look at a node that is to be given to a lease.
 
     :param node: as Ironic shows it; a compute host as it is mirrored.
     :param taken: by whom else, in words.
+    :param suits: whether it is what the lease asks for.
     """
-    useless = broken(node)
-    if node is None or node.provision_state == standing.GONE:
+    useless = node_condition.broken(node)
+    lacking = has(node, suits)
+    if node is None or node.provision_state == node_condition.GONE:
         return AtStart(False, True, useless)
     if node.compute:
         # NOTE: others have what they have of it, and holding a share tells
         # whether there is enough left.
-        return AtStart(True, True, useless)
+        return AtStart(True, True, lacking)
     if taken is not None:
         return AtStart(False, useless is not None, useless or taken)
-    if node.instance_uuid is not None or node.provision_state in _USED:
+    if node_condition.occupied(node):
         # NOTE: never bound, so that what a stranger has there is not
         # undeployed at the end.
         return AtStart(False, True, 'is being used without the lease')
     if useless is not None:
         return AtStart(True, True, useless)
-    if node.provision_state == facts.AVAILABLE:
-        return AtStart(True, True)
-    return AtStart(True, False, f'is in the state {node.provision_state}')
+    if node_condition.of(node) is node_condition.Condition.USABLE:
+        return AtStart(True, True, lacking)
+    return AtStart(True, False, node_condition.in_state(node))
 
 
 def unready(node: facts.Node | None) -> str | None:
     """Tell what is waited for before a node of a lease can be used."""
-    if (node is None or node.compute or broken(node) is not None
+    if (node is None or node.compute
+            or node_condition.broken(node) is not None
             or node.instance_uuid is not None
-            or node.provision_state not in _COMING):
+            or not node_condition.coming(node)):
         return None
-    return f'is in the state {node.provision_state}'
+    return node_condition.in_state(node)
+
+
+def has(node: facts.Node | None, suits: bool) -> str | None:
+    """Return what is wrong with a node that a lease has, in words, if it is.
+
+    :param suits: whether it is what the lease asks for.
+    """
+    return node_condition.broken(node) or (None if suits else UNSUITED)
 
 
 class Act(enum.StrEnum):
@@ -233,23 +242,24 @@ def at_end(node: facts.Node | None, action: str) -> AtEnd:
     :param node: as Ironic shows it.
     :param action: ``undeploy`` or ``leave``.
     """
-    if node is None or node.provision_state == standing.GONE:
+    if node is None or node.provision_state == node_condition.GONE:
         return AtEnd(Act.RELEASE)
-    state = node.provision_state
-    occupied = node.instance_uuid is not None or state in _USED
+    occupied = node_condition.occupied(node)
+    said = node_condition.in_state(node)
     if action == LEAVE:
         return (AtEnd(Act.RELEASE, 'is left deployed', True) if occupied
                 else AtEnd(Act.RELEASE))
-    if state == 'clean failed' or node.maintenance and (
-            occupied or state in _COMING):
-        return AtEnd(Act.WAIT, broken(node), True)
-    if state in _UNDEPLOYABLE:
-        return AtEnd(Act.UNDEPLOY, 'is being undeployed', state == 'error')
-    if state in _HELD:
-        return AtEnd(Act.ABORT, f'is in the state {state}')
-    if state in (*_PASSING, *_COMING):
-        return AtEnd(Act.WAIT, f'is in the state {state}')
-    if state == facts.AVAILABLE and occupied:
+    if node.provision_state == 'clean failed' or node.maintenance and (
+            occupied or node_condition.coming(node)):
+        return AtEnd(Act.WAIT, node_condition.broken(node), True)
+    if node_condition.undeploys(node):
+        return AtEnd(Act.UNDEPLOY, 'is being undeployed',
+                     node_condition.broken(node) is not None)
+    if node_condition.held(node):
+        return AtEnd(Act.ABORT, said)
+    if node_condition.passing(node) or node_condition.coming(node):
+        return AtEnd(Act.WAIT, said)
+    if node.provision_state == node_condition.AVAILABLE and occupied:
         return AtEnd(Act.CLEAR, 'carries an instance')
     # NOTE: available, or in the hands of an operator.
     return AtEnd(Act.RELEASE)

@@ -91,6 +91,7 @@ class NodeBooking:
     """One node promised to a reservation of a lease.
 
     :ivar id: of its row.
+    :ivar uuid: of its row, given to no other ever; empty before it has one.
     :ivar place: tells the bookings of one reservation apart.
     :ivar lessee: what was written to the node, while it is there.
     :ivar lessee_before: what it stood in for.
@@ -106,6 +107,7 @@ class NodeBooking:
     lessee: str | None = None
     lessee_before: str | None = None
     project_id: str | None = None
+    uuid: str = ''
 
     @property
     def begun(self) -> bool:
@@ -127,7 +129,8 @@ def of_node(promised: Collection[NodeBooking],
     if any(booking.state is BookingState.ENDING or booking.ends_at <= now
            for booking in has):
         return facts.Leased(True, later=later)
-    return facts.Leased(True, has[0].reservation_id, has[0].ends_at, later)
+    return facts.Leased(True, has[0].reservation_id, has[0].ends_at, later,
+                        has[0].project_id)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,11 +17,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
-
-#: States in which nothing of the tenant is left on a node that has no
-#: instance, and from which it comes back only by an operator's hand.
-_BROKEN = frozenset({'clean failed', 'error', 'enroll'})
 
 
 class End(enum.StrEnum):
@@ -48,13 +45,20 @@ class Verdict:
 KEEP = Verdict()
 
 
-def judge(reservation: facts.Reservation, node: facts.Node | None) -> Verdict:
+def judge(reservation: facts.Reservation, node: facts.Node | None,
+          end_on_maintenance: bool = False) -> Verdict:
     """Tell what a node's state makes of its reservation.
+
+    Maintenance suspends a reservation: the node is promised to nobody else
+    and the promise keeps its end.  Whoever may set it, and Ironic itself
+    after a power fault, would otherwise take nodes from their holders.
 
     Holds only where no guarded request for the node was under way since the
     reservation was read.
 
     :param node: as Ironic shows it, ``None`` where it has no such node.
+    :param end_on_maintenance: whether the operator wants a reservation that
+        nobody has used to end with maintenance, or retirement, of its node.
     """
     if node is None:
         return Verdict(end=End.NODE_DELETED)
@@ -68,8 +72,7 @@ def judge(reservation: facts.Reservation, node: facts.Node | None) -> Verdict:
         case facts.State.IN_USE:
             if free:
                 return Verdict(end=End.NODE_FREED)
-            if node.instance_uuid is None and (
-                    node.provision_state in _BROKEN):
+            if node_condition.lost(node):
                 return Verdict(end=End.NODE_BROKEN)
             return KEEP
         case facts.State.RESERVED:
@@ -77,6 +80,6 @@ def judge(reservation: facts.Reservation, node: facts.Node | None) -> Verdict:
                 return Verdict(state=facts.State.IN_USE)
             if not free:
                 return Verdict(end=End.NODE_TAKEN)
-            if node.maintenance or node.retired:
+            if end_on_maintenance and (node.maintenance or node.retired):
                 return Verdict(end=End.NODE_BROKEN)
             return KEEP

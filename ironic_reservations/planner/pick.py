@@ -39,6 +39,8 @@ class Ask:
     :ivar ttl: how many seconds after it was made; with neither, the default.
     :ivar lease_reservation_id: the lease reservation that was shown, whose
         nodes are no obstacle.
+    :ivar powered: whether Ironic has to know the power state of the node, as
+        its own allocations demand.
     """
 
     instance_uuid: str
@@ -53,6 +55,7 @@ class Ask:
     project_id: str | None = None
     user_id: str | None = None
     lease_reservation_id: str | None = None
+    powered: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,8 +206,15 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
                  else f'the provision state {node.provision_state}')
         return reasons.Reason(uuid, reasons.WRONG_STATE,
                               f'is in {state}, not available')
-    if (occupancy is not None and occupancy.busy_until is not None
-            and occupancy.busy_until > now):
+    if ask.powered and node.powered is False:
+        return reasons.Reason(uuid, reasons.POWER_UNKNOWN,
+                              'has a power state that Ironic does not know '
+                              'yet, and Ironic allocates no such node')
+    if occupancy is not None and occupancy.busy_until is not None:
+        if occupancy.busy_until <= now:
+            return reasons.Reason(
+                uuid, reasons.BUSY, 'may still be changed by an earlier '
+                'request, whose outcome is not known yet')
         return reasons.Reason(uuid, reasons.BUSY,
                               'is being deployed or changed by another '
                               'request right now', occupancy.busy_until)

@@ -92,7 +92,7 @@ class _Served:
                 return plans.Refusal(
                     cause, demand, wanted - self.count,
                     lacking.at if lacking else None,
-                    _blockers(draft, demand, lacking))
+                    _blockers(draft, demand, self.count, lacking))
             self.count += 1
         return None
 
@@ -124,7 +124,7 @@ class _Served:
                 return plans.Cause.SEARCH_LIMIT, None
 
 
-def _blockers(draft: timeline.Draft, demand: bookings.Demand,
+def _blockers(draft: timeline.Draft, demand: bookings.Demand, served: int,
               lacking: shortage.Shortage | None
               ) -> tuple[bookings.Booking, ...]:
     """Give whom the demand competes with, without its own bookings."""
@@ -134,7 +134,7 @@ def _blockers(draft: timeline.Draft, demand: bookings.Demand,
         there = [booking for node in fleet.members(demand.eligible)
                  for booking in draft.between(node, demand.start,
                                               demand.until)]
-    own = {f'{demand.id}/{count}' for count in range(demand.most)}
+    own = {f'{demand.id}/{count}' for count in range(served)}
     return tuple(heapq.nsmallest(
         _BLOCKERS, (booking for booking in there if booking.id not in own),
         key=operator.attrgetter('start', 'end', 'id')))

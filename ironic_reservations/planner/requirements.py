@@ -32,8 +32,10 @@ import re
 from typing import Any
 from typing import NoReturn
 
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import nesting
 from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import host_inventories
 from ironic_reservations.planner.placement import inventories
@@ -201,6 +203,7 @@ class Requirement:
     """What a host must be like, read from text by :func:`parse`.
 
     :ivar names: the properties that it asks about, without their ``$``.
+    :ivar terms: of how many comparisons it is.
     :ivar need: of the instance that a host has to have room for when it is
         empty; ``None``: it is had whole.
     """
@@ -208,6 +211,7 @@ class Requirement:
     condition: _Condition
     names: frozenset[str] = dataclasses.field(compare=False)
     need: instance_reservations.Need | None = None
+    terms: int = dataclasses.field(default=0, compare=False)
 
     def __hash__(self) -> int:
         return self._hash
@@ -275,13 +279,25 @@ def parse(hypervisor_properties: str, resource_properties: str,
             f'{len(terms)} comparisons. Write at most {MAX_TERMS}; '
             '["in", "$rack", ["r1", "r2"]] counts as one.')
     return Requirement(condition, frozenset(term.name for term in terms),
-                       need)
+                       need, len(terms))
 
 
 def describe(host: leases.Host) -> Described:
     """Give a host as requirements see it."""
     return Described(of_host(host), host_inventories.of(host.node),
                      host.node.traits, host.node.compute)
+
+
+def suits(wanted: Requirement, host: leases.Host) -> bool:
+    """Check whether a host will do, or will once it is empty and available.
+
+    NOTE: a lease may ask for hosts in a state, and whoever has a host until
+    then puts it into others.
+    """
+    described = describe(host)
+    return wanted.met_by(described) or not described.compute and (
+        wanted.met_by(dataclasses.replace(described, known={
+            **described.known, 'status': node_condition.AVAILABLE})))
 
 
 def of_host(host: leases.Host) -> dict[str, Value]:
@@ -324,6 +340,8 @@ def _text(source: str, text: str) -> _Condition | None:
     if not text.strip(_WHITE_SPACE):
         return None
     try:
+        # NOTE: a list of literals may be within the innermost condition.
+        nesting.check(text.encode('utf-8', 'surrogatepass'), MAX_DEPTH + 1)
         # NOTE: numbers stay text, so that 4 and "4" are the same.
         value = json.loads(text, parse_int=_literal_number,
                            parse_float=_literal_number,
@@ -332,7 +350,7 @@ def _text(source: str, text: str) -> _Condition | None:
         raise ValueError(
             f'The {source} are not JSON: {e.msg} at character {e.pos + 1}. '
             f'{_LIKE_THIS}, or leave them empty.') from e
-    except RecursionError as e:
+    except nesting.TooDeep as e:
         raise ValueError(_too_deep(source)) from e
     except ValueError as e:
         raise ValueError(f'In the {source}, {e}') from e
@@ -472,8 +490,5 @@ def _too_deep(source: str) -> str:
 
 def _shown(value: object) -> str:
     # NOTE: ASCII, so that a message with half a surrogate pair can be sent.
-    try:
-        text = json.dumps(value)
-    except RecursionError:
-        return 'nested too deep'
+    text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + '...'

@@ -15,12 +15,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import datetime
 import functools
 import itertools
+import operator
 
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import instance_reservations
@@ -30,14 +33,7 @@ from ironic_reservations.planner import requirements
 
 #: Before and after everything that is planned.
 ALWAYS = (-(1 << 62), 1 << 62)
-#: The state that the mirror gives a host whose node Ironic no longer has.
-GONE = 'gone'
 _MINUTE = 60 * instants.SECOND
-#: What becomes available by itself, if it is not yet.
-_COMING = (facts.AVAILABLE, 'cleaning', 'clean wait', 'clean hold',
-           'deleting', None)
-#: What an operator has to look at.
-_BROKEN = ('error', 'clean failed', GONE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,12 +73,7 @@ class Standing:
 
     def broken(self) -> str | None:
         """Tell why the node is of no use to anybody, in words, if so."""
-        node = self.host.node
-        if node.maintenance:
-            return 'is in maintenance'
-        if node.provision_state in _BROKEN:
-            return f'is in the state {node.provision_state}'
-        return None
+        return node_condition.broken(self.host.node)
 
     def _taken(self) -> str | None:
         node = self.host.node
@@ -94,8 +85,8 @@ class Standing:
             return 'is being used without a lease'
         if node.instance_uuid is not None:
             return 'carries an instance without a lease'
-        if node.provision_state not in _COMING:
-            return f'is in the state {node.provision_state}'
+        if node_condition.of(node) is node_condition.Condition.DEPLOYED:
+            return node_condition.in_state(node)
         return None
 
     def ready(self) -> bool:
@@ -103,8 +94,8 @@ class Standing:
         node = self.host.node
         if node.compute:
             return self.unfit() is None
-        return (node.provision_state == facts.AVAILABLE
-                and node.instance_uuid is None and not self.promised_now())
+        return (node_condition.of(node) is node_condition.Condition.USABLE
+                and not self.promised_now())
 
     def promised_now(self) -> bool:
         """Tell whether a lease that has started holds the node."""
@@ -119,21 +110,34 @@ class Standing:
         return False
 
 
+#: Between what the planner calls a booking, and the number of a part of it.
+_PART = '#'
+
+
 def name(booking: leases.NodeBooking) -> str:
     """Give what the planner calls the booking of a row."""
     return f'{booking.reservation_id}/{booking.place}'
+
+
+def whole(ident: str) -> str:
+    """Return what the planner calls the booking that a part is of.
+
+    :param ident: of a booking, or of a part of one.
+    """
+    return ident.partition(_PART)[0]
 
 
 def draw(standing: Standing, number: int, now: datetime.datetime,
          margin: int,
          eligible: Callable[[requirements.Requirement], int]
          ) -> list[bookings.Booking]:
-    """Give the bookings of one host as the planner wants them.
+    """Return the bookings of one host as the planner wants them.
 
     A host that can serve nothing new is taken for ever; what has been
-    planned on it already is left out, and stands to be planned anew.  So
-    does what is in the way of something that cannot move; until then nobody
-    else gets its place.
+    planned on it already is not drawn, and stands to be planned anew.  On
+    any other host everything has its place, so that nobody else gets it:
+    where two overlap, one of them keeps what the other one leaves of it, and
+    does not move; see :func:`stranded` for what is planned anew then.
 
     :param margin: for cleaning, in microseconds.
     :param eligible: gives the set of hosts that meet a requirement.
@@ -150,7 +154,24 @@ def draw(standing: Standing, number: int, now: datetime.datetime,
         start, end = _window(held)
         drawn.append(bookings.Booking(f'reservation/{number}', start, end,
                                       number, 1 << number, False))
-    return _clipped(drawn)
+    return _clipped(drawn, lambda: [
+        _rank(row, made, homeless, now) for (row, _), made in zip(
+            standing.promised, drawn, strict=False)] + [_RESERVED])
+
+
+#: Who keeps a place that several have, the first of these: what has begun,
+#: what is about to, a reservation, what may move, what stands to be planned
+#: anew, and what is late with giving its place back.
+_BEGUN, _STARTING, _RESERVED, _MOVABLE, _HOMELESS, _LATE = range(6)
+
+
+def _rank(row: leases.NodeBooking, drawn: bookings.Booking,
+          homeless: frozenset[int], now: datetime.datetime) -> int:
+    if row.begun:
+        return _LATE if row.ends_at <= now else _BEGUN
+    if row.id in homeless:
+        return _HOMELESS
+    return _MOVABLE if drawn.movable else _STARTING
 
 
 def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
@@ -248,26 +269,43 @@ def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
     return frozenset(homeless)
 
 
-def _clipped(drawn: list[bookings.Booking]) -> list[bookings.Booking]:
-    """Have each booking let go of the node when the next one starts.
+def _clipped(there: list[bookings.Booking],
+             ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
+    """Have each booking let go of the node where another one has it.
 
     NOTE: they are planned so; but a longer margin may have been configured
     since, a node may be late, and the lessee of a node may have reserved it.
+
+    :param ranks: gives the rank of each; the lower one keeps what both have.
     """
-    drawn.sort(key=lambda booking: booking.start)
-    kept: list[bookings.Booking] = []
-    for booking in drawn:
-        if kept and kept[-1].until > booking.start:
-            last = kept.pop()
-            if last.start < booking.start:
-                end = min(last.end, booking.start)
-                kept.append(dataclasses.replace(
-                    last, end=end, margin=min(last.margin,
-                                              booking.start - end)))
-            if last.end > booking.end:
-                # NOTE: neither may move; so the node is taken until the
-                # last of them is over.
-                booking = dataclasses.replace(booking, end=last.end,
-                                              margin=last.margin)
-        kept.append(booking)
-    return kept
+    drawn = sorted(there, key=operator.attrgetter('start'))
+    if any(one.end > other.start
+           for one, other in itertools.pairwise(drawn)):
+        kept: list[bookings.Booking] = []
+        for _, booking in sorted(
+                zip(ranks(), there, strict=False),
+                key=lambda each: (each[0], each[1].start, each[1].id)):
+            kept.extend(_parts(booking, kept))
+        drawn = sorted(kept, key=operator.attrgetter('start'))
+    for place, (booking, following) in enumerate(itertools.pairwise(drawn)):
+        if booking.until > following.start:
+            drawn[place] = dataclasses.replace(
+                booking, margin=following.start - booking.end)
+    return drawn
+
+
+def _parts(booking: bookings.Booking, kept: Iterable[bookings.Booking]
+           ) -> list[bookings.Booking]:
+    """Give what others leave of a booking; nothing of it moves then."""
+    windows = [(booking.start, booking.end)]
+    for other in kept:
+        windows = [part for start, end in windows for part in (
+            (start, min(end, other.start)), (max(start, other.end), end))
+            if part[0] < part[1]]
+    if windows == [(booking.start, booking.end)]:
+        return [booking]
+    return [dataclasses.replace(
+        booking, id=f'{booking.id}{_PART}{count}' if count else booking.id,
+        start=start, end=end, movable=False,
+        margin=booking.margin if end == booking.end else 0)
+        for count, (start, end) in enumerate(windows)]

@@ -14,13 +14,14 @@
 
 The uuid of a reservation, and the id of a reservation of a lease, is the proof
 that a deploy shows, so that whoever may read it may use it: a project reads
-its own, an administrator or a reader of the whole system reads all.  How many
-hosts are free when is for everybody to see.
+its own, a reader of the whole system reads all.  How many hosts are free when
+is for everybody to see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+import copy
 from typing import Any
 
 from oslo_config import cfg
@@ -33,11 +34,13 @@ from ironic_reservations.policies import availability
 from ironic_reservations.policies import host
 from ironic_reservations.policies import lease
 from ironic_reservations.policies import reservation
+from ironic_reservations.policies import roles
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """List the rules for oslopolicy-sample-generator."""
-    return [rule for resource in (reservation, lease, host, availability)
+    return [rule for resource in (roles, reservation, lease, host,
+                                  availability)
             for rule in resource.list_rules()]
 
 
@@ -48,7 +51,11 @@ def get_enforcer() -> policy.Enforcer:
 
 def _enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
     enforcer = policy.Enforcer(conf)
-    enforcer.register_defaults(list_rules())
+    # NOTE: an operator who keeps the old defaults knows that they are old.
+    enforcer.suppress_default_change_warnings = True
+    # NOTE: what a rule was called before is written into the rule itself, as
+    # the configuration of the first enforcer has it.
+    enforcer.register_defaults(copy.deepcopy(list_rules()))
     return enforcer
 
 
@@ -64,14 +71,20 @@ class Enforcer:
     def __init__(self, conf: cfg.ConfigOpts, auth_strategy: str) -> None:
         self._ask = auth_strategy == 'keystone'
         self._enforcer = _enforcer(conf)
+        self._config = ({'config.service_project_name':
+                         conf.rbac_service_project_name}
+                        if conf.rbac_service_role_elevated_access else {})
 
     def check(self, context: oslo_context.RequestContext, rule: str,
               target: Mapping[str, Any] | None = None) -> bool:
         """Tell whether a caller may do something."""
         if not self._ask:
             return True
+        values: dict[str, Any] = {
+            **dict(context.to_policy_values().items()),
+            'project_name': context.project_name}
         return bool(self._enforcer.authorize(
-            rule, dict(target or {}), context))
+            rule, {**(target or {}), **self._config}, values))
 
     def authorize(self, context: oslo_context.RequestContext, rule: str,
                   target: Mapping[str, Any] | None = None) -> None:

@@ -23,40 +23,45 @@ NAME = 'reservation:host:%s'
 _rules = [
     policy.DocumentedRuleDefault(
         name=NAME % 'create',
-        check_str=roles.WRITES_ALL,
+        check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
         description='Open a node, or all of a resource class, to leases.',
-        operations=[{'path': '/v1/os-hosts', 'method': 'POST'}]),
+        operations=[{'path': '/v1/os-hosts', 'method': 'POST'}],
+        deprecated_rule=roles.legacy(NAME % 'create')),
     policy.DocumentedRuleDefault(
         name=NAME % 'get',
-        check_str=roles.READS_ALL,
+        check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
         description='List and show hosts.',
         operations=[{'path': '/v1/os-hosts', 'method': 'GET'},
-                    {'path': '/v1/os-hosts/{id}', 'method': 'GET'}]),
+                    {'path': '/v1/os-hosts/{id}', 'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'get')),
     policy.DocumentedRuleDefault(
         name=NAME % 'update',
-        check_str=roles.WRITES_ALL,
+        check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
         description='Change what is said of a host, or close it to new '
                     'leases.',
-        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'PUT'}]),
+        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'PUT'}],
+        deprecated_rule=roles.legacy(NAME % 'update')),
     policy.DocumentedRuleDefault(
         name=NAME % 'delete',
-        check_str=roles.WRITES_ALL,
+        check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
         description='Take a host back from leases.',
-        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'DELETE'}]),
+        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'DELETE'}],
+        deprecated_rule=roles.legacy(NAME % 'delete')),
     policy.DocumentedRuleDefault(
         name=NAME % 'get_allocations',
-        check_str=roles.READS_ALL,
+        check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
         description='See which lease has which host when. The id of a '
                     'reservation is a proof: whoever reads it may deploy with '
                     'it.',
         operations=[{'path': '/v1/os-hosts/allocations', 'method': 'GET'},
                     {'path': '/v1/os-hosts/{id}/allocation',
-                     'method': 'GET'}]),
+                     'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'get_allocations')),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_properties',
         check_str=roles.ANY_READER,
@@ -65,17 +70,19 @@ _rules = [
         operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_private_properties',
-        check_str=roles.READS_ALL,
+        check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
         description='List what is private, besides.',
-        operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}]),
+        operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'list_private_properties')),
     policy.DocumentedRuleDefault(
         name=NAME % 'update_property',
-        check_str=roles.WRITES_ALL,
+        check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
         description='Make a property private or public.',
         operations=[{'path': '/v1/os-hosts/properties/{name}',
-                     'method': 'PATCH'}]),
+                     'method': 'PATCH'}],
+        deprecated_rule=roles.legacy(NAME % 'update_property')),
 ]
 
 

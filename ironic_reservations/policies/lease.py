@@ -27,14 +27,16 @@ _rules = [
         scope_types=['system', 'project'],
         description='Make a lease for the own project, or ask whether it '
                     'could be made.',
-        operations=[{'path': '/v1/leases', 'method': 'POST'}]),
+        operations=[{'path': '/v1/leases', 'method': 'POST'}],
+        deprecated_rule=roles.legacy(NAME % 'create')),
     policy.DocumentedRuleDefault(
         name=NAME % 'get',
-        check_str=f'({roles.READS_ALL}) or ({roles.OWN_READER})',
+        check_str=f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
         scope_types=['system', 'project'],
         description='Show a lease. The id of one of its reservations is a '
                     'proof: whoever reads it may deploy with it.',
-        operations=[{'path': '/v1/leases/{id}', 'method': 'GET'}]),
+        operations=[{'path': '/v1/leases/{id}', 'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'get')),
     policy.DocumentedRuleDefault(
         name=NAME % 'list',
         check_str=roles.ANY_READER,
@@ -43,22 +45,34 @@ _rules = [
         operations=[{'path': '/v1/leases', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_all',
-        check_str=roles.READS_ALL,
+        check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
         description='List the leases of all projects.',
-        operations=[{'path': '/v1/leases', 'method': 'GET'}]),
+        operations=[{'path': '/v1/leases', 'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'list_all')),
     policy.DocumentedRuleDefault(
         name=NAME % 'update',
-        check_str=f'({roles.WRITES_ALL}) or ({roles.OWN_MEMBER})',
+        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
         scope_types=['system', 'project'],
         description='Change a lease.',
-        operations=[{'path': '/v1/leases/{id}', 'method': 'PUT'}]),
+        operations=[{'path': '/v1/leases/{id}', 'method': 'PUT'}],
+        deprecated_rule=roles.legacy(NAME % 'update')),
     policy.DocumentedRuleDefault(
         name=NAME % 'delete',
-        check_str=f'({roles.WRITES_ALL}) or ({roles.OWN_MEMBER})',
+        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
         scope_types=['system', 'project'],
         description='End a lease.',
-        operations=[{'path': '/v1/leases/{id}', 'method': 'DELETE'}]),
+        operations=[{'path': '/v1/leases/{id}', 'method': 'DELETE'}],
+        deprecated_rule=roles.legacy(NAME % 'delete')),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'exceed_limits',
+        check_str=roles.SYSTEM_MEMBER,
+        scope_types=['system', 'project'],
+        description='Make and change leases beyond the limits of a project '
+                    'in [leases].',
+        operations=[{'path': '/v1/leases', 'method': 'POST'},
+                    {'path': '/v1/leases/{id}', 'method': 'PUT'}],
+        deprecated_rule=roles.legacy(NAME % 'exceed_limits')),
 ]
 
 

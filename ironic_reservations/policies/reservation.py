@@ -26,20 +26,23 @@ _rules = [
         check_str=roles.ANY_MEMBER,
         scope_types=['system', 'project'],
         description='Reserve a node that the project owns or leases.',
-        operations=[{'path': '/v1/reservations', 'method': 'POST'}]),
+        operations=[{'path': '/v1/reservations', 'method': 'POST'}],
+        deprecated_rule=roles.legacy(NAME % 'create')),
     policy.DocumentedRuleDefault(
         name=NAME % 'create_any_node',
-        check_str=roles.WRITES_ALL,
+        check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
         description='Reserve a node of any owner.',
-        operations=[{'path': '/v1/reservations', 'method': 'POST'}]),
+        operations=[{'path': '/v1/reservations', 'method': 'POST'}],
+        deprecated_rule=roles.legacy(NAME % 'create_any_node')),
     policy.DocumentedRuleDefault(
         name=NAME % 'get',
-        check_str=f'({roles.READS_ALL}) or ({roles.OWN_READER})',
+        check_str=f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
         scope_types=['system', 'project'],
         description='Show a reservation. Its uuid is a proof: whoever reads '
                     'it may deploy with it.',
-        operations=[{'path': '/v1/reservations/{uuid}', 'method': 'GET'}]),
+        operations=[{'path': '/v1/reservations/{uuid}', 'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'get')),
     policy.DocumentedRuleDefault(
         name=NAME % 'list',
         check_str=roles.ANY_READER,
@@ -48,23 +51,68 @@ _rules = [
         operations=[{'path': '/v1/reservations', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_all',
-        check_str=roles.READS_ALL,
+        check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
         description='List the reservations of all projects.',
-        operations=[{'path': '/v1/reservations', 'method': 'GET'}]),
+        operations=[{'path': '/v1/reservations', 'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'list_all')),
     policy.DocumentedRuleDefault(
         name=NAME % 'update',
-        check_str=f'({roles.WRITES_ALL}) or ({roles.OWN_MEMBER})',
+        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
         scope_types=['system', 'project'],
         description='Renew a reservation.',
         operations=[{'path': '/v1/reservations/{uuid}',
-                     'method': 'PATCH'}]),
+                     'method': 'PATCH'}],
+        deprecated_rule=roles.legacy(NAME % 'update')),
     policy.DocumentedRuleDefault(
         name=NAME % 'delete',
-        check_str=f'({roles.WRITES_ALL}) or ({roles.OWN_MEMBER})',
+        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
         scope_types=['system', 'project'],
         description='Release a reservation.',
         operations=[{'path': '/v1/reservations/{uuid}',
+                     'method': 'DELETE'}],
+        deprecated_rule=roles.legacy(NAME % 'delete')),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'exceed_limits',
+        check_str=roles.SYSTEM_MEMBER,
+        scope_types=['system', 'project'],
+        description='Make and renew reservations beyond the limits of a '
+                    'project in [reservations].',
+        operations=[{'path': '/v1/reservations', 'method': 'POST'},
+                    {'path': '/v1/reservations/{uuid}', 'method': 'PATCH'}],
+        deprecated_rule=roles.legacy(NAME % 'exceed_limits')),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'vouch',
+        check_str=roles.SERVICE,
+        scope_types=['system', 'project'],
+        description='Be believed for which instance a node is deployed, where '
+                    'instance_uuid_from_service or proof_by_placement is set '
+                    'in the section [guard].',
+        operations=[{'path': '/v1/nodes/{node}', 'method': 'PATCH'},
+                    {'path': '/v1/nodes/{node}/states/provision',
+                     'method': 'PUT'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'use_any_proof',
+        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
+        scope_types=['system', 'project'],
+        description='Show the proof of a reservation or a lease that belongs '
+                    'to another project.',
+        operations=[{'path': '/v1/nodes/{node}', 'method': 'PATCH'},
+                    {'path': '/v1/nodes/{node}/states/provision',
+                     'method': 'PUT'},
+                    {'path': '/v1/allocations', 'method': 'POST'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'act_without_proof',
+        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
+        scope_types=['system', 'project'],
+        description='Do what protected_acts of the section [guard] lists to '
+                    'a node that others have reserved or leased. This never '
+                    'includes deploying it.',
+        operations=[{'path': '/v1/nodes/{node}/...', 'method': 'PUT'},
+                    {'path': '/v1/nodes/{node}/...', 'method': 'POST'},
+                    {'path': '/v1/nodes/{node}/...', 'method': 'DELETE'},
+                    {'path': '/v1/nodes/{node}', 'method': 'PATCH'},
+                    {'path': '/v1/allocations/{allocation}',
                      'method': 'DELETE'}]),
 ]
 

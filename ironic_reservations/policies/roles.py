@@ -10,17 +10,66 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""OpenStack's default roles, as the rules of all resources put them."""
+"""Who is the cloud's and who is a project's, as Ironic's own policies put it.
+
+An administrator of a project is a member of that project, and no more: what
+belongs to others is for those whose roles are on the whole system, and for
+services that the operator of Ironic has raised to it.
+"""
 
 from __future__ import annotations
 
-SYSTEM_READER = 'role:reader and system_scope:all'
-SYSTEM_MEMBER = 'role:member and system_scope:all'
-ADMIN_OR_SERVICE = 'role:admin or role:service'
-READS_ALL = f'({ADMIN_OR_SERVICE}) or ({SYSTEM_READER})'
-WRITES_ALL = f'({ADMIN_OR_SERVICE}) or ({SYSTEM_MEMBER})'
+from oslo_policy import policy
+
+SERVICE_ROLE = 'service_role'
+#: As of ironic.common.policy, where they have the same names.
+SYSTEM_READER = ('(role:reader and system_scope:all) or '
+                 '(role:service and system_scope:all) or '
+                 f'rule:{SERVICE_ROLE}')
+SYSTEM_MEMBER = ('(role:member and system_scope:all) or '
+                 f'rule:{SERVICE_ROLE}')
+SYSTEM_SERVICE = 'role:service and system_scope:all'
+#: A service in the project that owns the node is trusted with that node.
+PROJECT_SERVICE = 'role:service and project_id:%(node.owner)s'
+#: Of the cloud, or of the project that owns the node.
+SERVICE = (f'({SYSTEM_SERVICE}) or rule:{SERVICE_ROLE} or '
+           f'({PROJECT_SERVICE})')
 OWN_READER = 'role:reader and project_id:%(project_id)s'
 OWN_MEMBER = 'role:member and project_id:%(project_id)s'
 #: Whoever has the role in some project, where the answer is its own.
-ANY_READER = f'({READS_ALL}) or role:reader'
-ANY_MEMBER = f'({WRITES_ALL}) or role:member'
+ANY_READER = '(role:reader) or (role:service)'
+ANY_MEMBER = f'({SYSTEM_MEMBER}) or (role:member)'
+
+_rules = [
+    policy.RuleDefault(
+        name=SERVICE_ROLE,
+        check_str='role:service and '
+                  'project_name:%(config.service_project_name)s',
+        description='A service of the project of services, which acts for '
+                    'the whole cloud where rbac_service_role_elevated_access '
+                    'is set.'),
+    policy.RuleDefault(
+        name='is_admin',
+        check_str='role:admin and is_admin_project:True',
+        description='Who was an administrator before roles had a scope. Of '
+                    'effect only where [oslo_policy] enforce_new_defaults '
+                    'is false.'),
+]
+
+
+def legacy(name: str) -> policy.DeprecatedRule:
+    """Return what a rule was before roles had a scope.
+
+    :param name: of the rule.
+    """
+    return policy.DeprecatedRule(
+        name=name, check_str='rule:is_admin',
+        deprecated_reason='The rules know system scope and default roles: '
+                          'an administrator of a project is not one of the '
+                          'cloud.',
+        deprecated_since='1.0')
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """Return the rules that those of the resources refer to."""
+    return list(_rules)

@@ -25,8 +25,8 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import standing
 from ironic_reservations.reconciler import mirror
 
 LOG = log.getLogger(__name__)
@@ -123,4 +123,4 @@ def _read(engine: Engine, known: facts.Node,
     found = None if provider is None else compute_hosts.read(engine, provider)
     # NOTE: some may be promised it, so its row stays until it is no host.
     return found or dataclasses.replace(known,
-                                        provision_state=standing.GONE)
+                                        provision_state=node_condition.GONE)

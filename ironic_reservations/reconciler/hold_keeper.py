@@ -18,7 +18,6 @@ nothing else.  Two processes that both take their turn do no harm.
 
 from __future__ import annotations
 
-import datetime
 import os
 import socket
 import threading
@@ -28,10 +27,10 @@ import uuid as uuid_module
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import compute_mirror
 
 LOG = log.getLogger(__name__)
@@ -53,8 +52,9 @@ class Keeper:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._owner = (f'{socket.gethostname()[:_HOST_NAME]}:{os.getpid()}:'
-                       f'{uuid_module.uuid4()}')
+        self._claim = claim.Claim(
+            engine, CLAIM, f'{socket.gethostname()[:_HOST_NAME]}:'
+            f'{os.getpid()}:{uuid_module.uuid4()}')
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._due = {'settle': 0.0, 'hosts': 0.0, 'audit': 0.0}
@@ -71,11 +71,7 @@ class Keeper:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout)
-        try:
-            with self._engine.database.write() as connection:
-                db_claims.drop(connection, CLAIM, self._owner)
-        except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
-            LOG.debug('The claim is left to expire: %s', exc)
+        self._claim.drop()
 
     def one_pass(self) -> None:
         """Do what is due, if it is this process that does it.
@@ -85,17 +81,19 @@ class Keeper:
         :raises DatabaseUnavailable: nothing can be read or written.
         :raises Conflict: another process was quicker.
         """
-        if not self._claimed():
+        if not self._claim.holds():
             return
         options = self._engine.conf.placement
         now = time.monotonic()
         if now >= self._due['settle']:
             placement_keep.settle(self._engine)
             self._due['settle'] = now + options.settle_interval
-        if now >= self._due['hosts']:
+        # NOTE: each of these may take longer than the claim lasts.
+        if now >= self._due['hosts'] and self._claim.holds():
             self._due['hosts'] = now + options.hosts_interval
             self._hosts.refresh()
-        if options.audit_interval and now >= self._due['audit']:
+        if options.audit_interval and now >= self._due['audit'] and (
+                self._claim.holds()):
             # NOTE: also where it fails; one after the other would be a load
             # on a Placement that is in trouble.
             self._due['audit'] = now + options.audit_interval
@@ -110,17 +108,10 @@ class Keeper:
                     errors.PlacementUnavailable) as exc:
                 LOG.warning('The keeper of holds waits: %s', exc)
                 pause = _TROUBLE
-            except db_connection.Conflict:
+            except (db_connection.Conflict, errors.Contention):
                 LOG.debug('Another process was quicker; looking again')
             except Exception:
                 # NOTE: a bug in one pass must not end all later ones.
                 LOG.exception('A pass over the holds failed')
                 pause = _TROUBLE
             self._stop.wait(pause)
-
-    def _claimed(self) -> bool:
-        now = self._engine.clock()
-        until = now + datetime.timedelta(
-            seconds=self._engine.conf.ironic.claim_ttl)
-        with self._engine.database.write() as connection:
-            return db_claims.take(connection, CLAIM, self._owner, now, until)

@@ -39,6 +39,7 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import leases
+from ironic_reservations.reconciler import claim as claim_module
 from ironic_reservations.reconciler import lease_desk
 from ironic_reservations.reconciler import lease_work
 
@@ -70,8 +71,9 @@ class Crew:
                        f'{uuid_module.uuid4()}')
         self._batches = itertools.count(1)
         self._lock = threading.Lock()
-        self._held: dict[db_lease_work.Claim, datetime.datetime] = {}
-        self._extended_at = engine.clock()
+        # NOTE: until when each surely is ours, by the timer.
+        self._held: dict[db_lease_work.Claim, float] = {}
+        self._extended_at = engine.timer()
         self._queue: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._workers: list[threading.Thread] = []
         self._lead: threading.Thread | None = None
@@ -115,7 +117,7 @@ class Crew:
             except errors.DatabaseUnavailable as exc:
                 LOG.warning('The reconciler of leases waits: %s', exc)
                 pause = _TROUBLE
-            except db_connection.Conflict:
+            except (db_connection.Conflict, errors.Contention):
                 LOG.debug('Another process was quicker; looking again')
             except Exception:
                 # NOTE: a bug in one pass must not end all later ones.
@@ -155,26 +157,33 @@ class Crew:
 
     def _take(self, limit: int) -> list[_Task]:
         engine = self._engine
-        now = engine.clock()
+        begun, now = engine.timer(), engine.clock()
         with engine.database.read() as connection:
             ids = db_lease_work.read_due(connection, now, limit)
         if not ids:
             return []
-        until = self._until(now)
         with engine.database.write() as connection:
             claims = db_lease_work.take(
                 connection, ids, f'{self._owner}:{next(self._batches)}', now,
-                until)
-        with engine.database.read() as connection:
+                self._until(now))
+        with engine.database.snapshot() as connection:
             read = {lease.id: lease for lease in db_leases.read(
                 connection, [claim.lease_id for claim in claims])}
         with self._lock:
-            self._held.update(dict.fromkeys(claims, until))
+            self._held.update(dict.fromkeys(claims, self._certain(begun)))
         return [_Task(claim, read.get(claim.lease_id)) for claim in claims]
 
     def _until(self, now: datetime.datetime) -> datetime.datetime:
         return now + datetime.timedelta(
             seconds=self._engine.conf.leases.claim_ttl)
+
+    def _certain(self, begun: float) -> float:
+        """Return until when a claim surely holds, by the timer.
+
+        :param begun: when it had not been written yet.
+        """
+        return begun + claim_module.certain(
+            self._engine.conf.leases.claim_ttl)
 
     def _work(self, task: _Task) -> None:
         claim = task.claim
@@ -182,7 +191,8 @@ class Crew:
             lease_work.work(self._engine, claim,
                             functools.partial(self._holds, claim),
                             task.lease)
-        except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
+        except (errors.DatabaseUnavailable, errors.Contention,
+                db_connection.Conflict) as exc:
             LOG.warning('The lease %s is left until its claim ends: %s',
                         claim.lease_id, exc)
         except Exception:
@@ -194,26 +204,26 @@ class Crew:
     def _holds(self, claim: db_lease_work.Claim) -> bool:
         with self._lock:
             until = self._held.get(claim)
-        return until is not None and self._engine.clock() < until
+        return until is not None and self._engine.timer() < until
 
     def extend(self) -> None:
         """Keep the claims on what is being worked on, when it is time."""
-        now = self._engine.clock()
-        ttl = self._engine.conf.leases.claim_ttl
-        if now - self._extended_at < datetime.timedelta(seconds=ttl / 3):
+        begun = self._engine.timer()
+        if begun - self._extended_at < (
+                self._engine.conf.leases.claim_ttl / 3):
             return
-        self._extended_at = now
+        self._extended_at = begun
         with self._lock:
             claims = frozenset(self._held)
         if not claims:
             return
-        until = self._until(now)
+        until = self._until(self._engine.clock())
         with self._engine.database.write() as connection:
             held = db_lease_work.extend(connection, claims, until)
         with self._lock:
             for claim in claims & self._held.keys():
                 if claim in held:
-                    self._held[claim] = until
+                    self._held[claim] = self._certain(begun)
                 else:
                     del self._held[claim]
 
@@ -232,5 +242,6 @@ class Crew:
         try:
             with self._engine.database.write() as connection:
                 db_lease_work.drop(connection, claims)
-        except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
+        except (errors.DatabaseUnavailable, errors.Contention,
+                db_connection.Conflict) as exc:
             LOG.debug('The claims are left to end: %s', exc)

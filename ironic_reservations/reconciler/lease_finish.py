@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
 import datetime
 
@@ -21,15 +22,17 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.db import bindings as db_bindings
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_hold
@@ -69,18 +72,19 @@ def close(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     """
     now = turn.engine.clock()
     untouched = [booking for booking in lease.bookings if not booking.begun]
-    started = [booking.id for booking in lease.bookings
+    started = [booking for booking in lease.bookings
                if booking.begun
                and booking.state is not leases.BookingState.ENDING]
     after = lease
     if lease.status is not _DELETING:
         after = _closed(turn, lease, now)
+    with turn.engine.database.read() as connection:
+        nodes = seen.read_again(connection, lease.bookings)
     with turn.engine.database.write() as connection:
-        db_nodes.bump_all(connection, [booking.node_uuid
-                                       for booking in lease.bookings])
+        commit.commit(connection, nodes, now)
         held = lease_hold.let_go(turn.engine, connection, untouched)
-        if not db_bookings.delete_planned(connection, untouched):
-            raise db_connection.Conflict('a booking has changed meanwhile')
+        db_lease_usage.add(connection, lease, untouched)
+        db_bookings.delete_planned(connection, untouched)
         db_bookings.update_state(connection, started,
                                  leases.BookingState.ENDING, now)
         after = turn.update(connection, lease, after)
@@ -135,12 +139,7 @@ def take_back(turn: lease_turn.Turn,
     engine, now = turn.engine, turn.engine.clock()
     found = _Sorted()
     shared = lease_instances.shared(turn, lease.bookings)
-    with engine.database.read() as connection:
-        # NOTE: none is let through any more; Ironic is looked at after those
-        # that were, so that it shows what became of them.
-        busy = db_passages.read_busy(connection, now, [
-            booking.node_uuid for booking in lease.bookings
-            if booking.state is leases.BookingState.ENDING])
+    busy = _busy(turn, lease)
     kept = lease_instances.end(turn, lease)
     found.waits.extend(kept.values())
     waiting = {each.id for each in lease.reservations
@@ -156,7 +155,10 @@ def take_back(turn: lease_turn.Turn,
         if booking.node_uuid in busy:
             found.waits.append(lease_turn.about(
                 None, booking.node_uuid,
-                'is being changed by a request that is under way'))
+                'is being changed by a request that is under way'
+                if busy[booking.node_uuid] > now else
+                'may still be changed by a request whose outcome is not '
+                'known yet'))
             continue
         node: facts.Node | None = None
         try:
@@ -178,13 +180,19 @@ def take_back(turn: lease_turn.Turn,
         turn.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
     if not found.gone and not found.untouched and after == lease:
         return lease_turn.Outcome(found.again, tuple(found.waits))
+    written = [*found.gone, *found.untouched]
+    with engine.database.read() as connection:
+        # NOTE: what else is planned on the nodes is of no account here, and
+        # changes too often while Ironic is asked for the generations to be
+        # those from before that.
+        nodes = seen.read_again(connection, written)
     with engine.database.write() as connection:
-        db_nodes.bump_all(connection,
-                          [booking.node_uuid for booking in found.gone])
+        commit.commit(connection, nodes, now)
         held = lease_hold.let_go(engine, connection, found.gone)
-        db_bookings.delete(connection, [booking.id for booking in found.gone])
-        db_bindings.write_lessees(connection, {
-            booking.id: (None, None) for booking in found.untouched})
+        db_lease_usage.add(connection, lease, found.gone)
+        db_bookings.delete(connection, found.gone)
+        db_bookings.update_lessees(connection, dict.fromkeys(
+            found.untouched, (None, None)))
         after = turn.update(connection, lease, after)
     lease_hold.take_back(engine, held)
     return lease_turn.Outcome(
@@ -193,6 +201,25 @@ def take_back(turn: lease_turn.Turn,
             **{booking.id: dataclasses.replace(booking, lessee=None,
                                                lessee_before=None)
                for booking in found.untouched}}))
+
+
+def _busy(turn: lease_turn.Turn,
+          lease: leases.Lease) -> Mapping[str, datetime.datetime]:
+    """Read which nodes are kept for requests, and until when.
+
+    NOTE: none is let through any more; Ironic is looked at after those that
+    were, so that it shows what became of them.  What was about to be sent
+    for this lease, and has not arrived, never will.
+    """
+    ending = {booking.node_uuid for booking in lease.bookings
+              if booking.state is leases.BookingState.ENDING}
+    with turn.engine.database.read() as connection:
+        busy = db_passages.read_busy(connection, ending)
+    if not busy:
+        return busy
+    with turn.engine.database.write() as connection:
+        db_passages.void_tickets(connection, lease.id)
+        return db_passages.read_busy(connection, ending)
 
 
 def _take_back(turn: lease_turn.Turn, booking: leases.NodeBooking,
@@ -215,11 +242,11 @@ def _take_back(turn: lease_turn.Turn, booking: leases.NodeBooking,
         found.waits.append(lease_turn.about(node, uuid, view.why))
     match view.act:
         case lease_cycle.Act.UNDEPLOY:
-            turn.ironic.undeploy(uuid)
+            turn.change(booking, in_flight.Act.UNDEPLOY)
         case lease_cycle.Act.ABORT:
-            turn.ironic.abort(uuid)
+            turn.change(booking, in_flight.Act.ABORT)
         case lease_cycle.Act.CLEAR:
-            turn.ironic.clear_instance(uuid)
+            turn.change(booking, in_flight.Act.CLEAR_INSTANCE)
             found.again = True
 
 
@@ -233,7 +260,7 @@ def _restore_lessee(turn: lease_turn.Turn, booking: leases.NodeBooking,
             or node.lessee != booking.lessee):
         return None
     try:
-        turn.ironic.write_lessee(booking.node_uuid, booking.lessee_before)
+        turn.write_lessee(booking, booking.lessee_before)
     except ironic_client.Refused as exc:
         return f'keeps its lessee: {exc}'
     return None

@@ -173,8 +173,7 @@ def let_go(engine: Engine, connection: sa.Connection,
     """
     if engine.placement is None or not bookings:
         return []
-    owners = [promise.owner for promise in db_holds.read_promises_of(
-        connection, [booking.id for booking in bookings]).values()]
+    owners = [booking.uuid for booking in bookings]
     db_holds.release(connection, owners, engine.clock(),
                      hold_calls.deadline(engine))
     return owners

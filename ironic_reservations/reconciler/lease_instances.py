@@ -23,14 +23,12 @@ import collections
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine.placement import reservation_flavors
 from ironic_reservations.engine.placement import reservation_providers
-from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import instance_flavors
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
@@ -108,48 +106,6 @@ def finish(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
                  lambda each: take_back(turn, each.id, each.bookings))
 
 
-def flavor_of(wanted: instance_reservations.InstanceReservation
-              ) -> planner.FlavorWanted:
-    """Give the flavor that the instances of a reservation are made with.
-
-    NOTE: a node of Ironic is held whole, and of a compute host all that the
-    flavor that was named asks of it, so that only the traits are left to be
-    asked for.
-    """
-    flavor, request = wanted.flavor, wanted.request
-    made = planner.FlavorWanted(wanted.vcpus, wanted.memory_mb,
-                                wanted.disk_gb)
-    if request is not None:
-        made = dataclasses.replace(
-            made, covered=made.covered | request.totals().keys(),
-            extra_specs=instance_flavors.extra_specs(request, flavor))
-    return made if flavor is None else dataclasses.replace(
-        made, ephemeral_gb=flavor.ephemeral_gb, swap_mb=flavor.swap_mb)
-
-
-def _flavor_of_hosts(turn: lease_turn.Turn,
-                     bookings: Iterable[leases.NodeBooking]
-                     ) -> planner.FlavorWanted:
-    """Give the flavor of servers that have a host each.
-
-    NOTE: as large as the smallest of them, which Nova compares with what an
-    image needs; other hosts later on are no reason for another flavor.
-    """
-    with turn.engine.database.read() as connection:
-        nodes = db_nodes.read_nodes(
-            connection, {each.node_uuid for each in bookings},
-            with_traits=False).values()
-    sizes = [dict(node.properties) for node in nodes]
-
-    def smallest(name: str) -> int:
-        known = [int(size[name]) for size in sizes
-                 if size.get(name, '').isdecimal()]
-        return max(1, min(known, default=1))
-    return planner.FlavorWanted(
-        smallest('cpus'), smallest('memory_mb'), smallest('local_gb'),
-        keeps_sizes=True)
-
-
 def _of(turn: lease_turn.Turn,
         lease: leases.Lease) -> list[leases.LeaseReservation]:
     if turn.engine.placement is None:
@@ -163,8 +119,14 @@ def _give(turn: lease_turn.Turn, lease: leases.Lease,
           bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     flavor = None
     if turn.engine.nova is not None:
-        flavor = (_flavor_of_hosts(turn, bookings) if each.instances is None
-                  else flavor_of(each.instances))
+        with turn.engine.database.read() as connection:
+            nodes = db_nodes.read_nodes(
+                connection, {booking.node_uuid for booking in bookings},
+                with_traits=False).values()
+        flavor = (reservation_flavors.of_hosts(nodes)
+                  if each.instances is None else
+                  reservation_flavors.of_instances(
+                      each.instances, any(node.compute for node in nodes)))
     return give(turn, each.id, lease.project_id, bookings, flavor)
 
 

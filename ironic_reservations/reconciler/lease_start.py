@@ -26,22 +26,24 @@ import dataclasses
 import datetime
 
 from oslo_log import log
-import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.db import bindings as db_bindings
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
 from ironic_reservations.reconciler import compute_mirror
 from ironic_reservations.reconciler import lease_hold
 from ironic_reservations.reconciler import lease_instances
@@ -58,12 +60,31 @@ _PLANNED = leases.BookingState.PLANNED
 class _Ground:
     """What stands on nodes besides one lease, read in one snapshot.
 
-    :ivar nodes: as they are mirrored, with the generations to commit on.
+    :ivar nodes: as they are mirrored.
     :ivar taken: by whom else, in words.
+    :ivar hosts: the nodes as hosts; one that is no host any more is absent.
+    :ivar wanted: what bookings ask of their hosts, by their ids.
     """
 
     nodes: Mapping[str, facts.Node]
     taken: Mapping[str, str]
+    hosts: Mapping[str, leases.Host]
+    wanted: Mapping[int, requirements.Requirement]
+
+    def suits(self, booking: leases.NodeBooking,
+              node: facts.Node | None) -> bool:
+        """Check whether a node is what a booking asks for.
+
+        :param node: as it is now.
+        """
+        host = self.hosts.get(booking.node_uuid)
+        return node is None or host is None or requirements.suits(
+            self.wanted[booking.id], dataclasses.replace(host, node=node))
+
+    @property
+    def looked(self) -> seen.Seen:
+        """The generations to commit on."""
+        return seen.of_nodes(self.nodes.values())
 
 
 def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
@@ -83,8 +104,7 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     ground = _look(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else turn.ironic.node(uuid)
             for uuid, node in ground.nodes.items()}
-    views = {booking.id: _view(booking, seen[booking.node_uuid],
-                               ground.taken.get(booking.node_uuid))
+    views = {booking.id: _view(booking, seen[booking.node_uuid], ground)
              for booking in concerned}
     if _look_elsewhere(turn, ground, seen, [
             booking for booking in giving
@@ -117,7 +137,7 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     written = lease
     if intents:
         written = _write_intents(turn, lease, ground, binding, intents, now)
-    refused = _write_lessees(turn, binding, seen, views)
+    refused = _write_lessees(turn, written, binding, seen, views)
     refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
     after = _commit(turn, written, ground, given, views, intents, now,
@@ -141,10 +161,11 @@ def _look(engine: Engine, lease: leases.Lease,
     uuids = {booking.node_uuid for booking in concerned}
     own = {booking.id for booking in lease.bookings}
     with engine.database.snapshot() as connection:
-        nodes = db_nodes.read_nodes(connection, uuids, with_traits=False)
+        nodes = db_nodes.read_nodes(connection, uuids)
         others = db_bookings.read_with_wants(connection, uuids)
+        hosts = db_hosts.read(connection, node_uuids=uuids)
         held = db_reservations.read_of_nodes(connection, uuids)
-        busy = db_passages.read_busy(connection, now, uuids)
+        busy = db_passages.read_busy(connection, uuids)
     if not set(concerned) <= {booking for booking, _ in others}:
         raise db_connection.Conflict('a booking has changed meanwhile')
     whole = {uuid for uuid, node in nodes.items() if not node.compute}
@@ -157,18 +178,27 @@ def _look(engine: Engine, lease: leases.Lease,
                   for booking, _ in others
                   if booking.begun and booking.id not in own
                   and booking.node_uuid in whole})
-    return _Ground(nodes, taken)
+    return _Ground(
+        nodes, taken,
+        {row.node_uuid: row.with_node(nodes[row.node_uuid])
+         for row in hosts},
+        {booking.id: requirements.parse(
+            hypervisor, resource, None if each is None else each.need)
+         for booking, (hypervisor, resource, each) in others
+         if booking.id in own})
 
 
 def _view(booking: leases.NodeBooking, node: facts.Node | None,
-          taken: str | None) -> lease_cycle.AtStart:
+          ground: _Ground) -> lease_cycle.AtStart:
+    suits = ground.suits(booking, node)
     if not booking.begun:
-        return lease_cycle.at_start(node, taken)
+        return lease_cycle.at_start(
+            node, ground.taken.get(booking.node_uuid), suits)
     # NOTE: it is the lease's already, or all but; what is deployed there
     # came with its proof.
     unready = lease_cycle.unready(node)
     return lease_cycle.AtStart(True, unready is None,
-                               unready or lease_cycle.broken(node))
+                               unready or lease_cycle.has(node, suits))
 
 
 def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
@@ -205,10 +235,8 @@ def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
 
 
 def _same(seen: facts.Node | None, known: facts.Node) -> bool:
-    if seen is None:
-        return False
-    return (seen.provision_state, seen.instance_uuid, seen.maintenance) == (
-        known.provision_state, known.instance_uuid, known.maintenance)
+    return seen is not None and dataclasses.replace(
+        seen, generation=known.generation) == known
 
 
 def _lessee(node: facts.Node | None) -> str | None:
@@ -240,21 +268,18 @@ def _write_intents(turn: lease_turn.Turn, lease: leases.Lease,
              if booking.id in intents}
     after = _starting(lease, now)
     with turn.engine.database.write() as connection:
-        _claim(connection, ground, uuids)
-        db_bindings.intend_lessees(connection, intents)
+        commit.commit(connection, ground.looked.only(uuids), now)
+        # NOTE: bookings that have been used already, and so are bound, are
+        # planned again until it has been written, and still never move.
+        db_bookings.update_lessees(connection, {
+            booking: intents[booking.id] for booking in binding
+            if booking.id in intents}, _PLANNED)
         after = turn.update(connection, lease, after)
     return lease_turn.with_bookings(after, {
         booking.id: dataclasses.replace(booking, state=_PLANNED,
                                         lessee=intents[booking.id][0],
                                         lessee_before=intents[booking.id][1])
         for booking in binding if booking.id in intents})
-
-
-def _claim(connection: sa.Connection, ground: _Ground,
-           uuids: Collection[str]) -> None:
-    if not db_nodes.advance_all(connection, {
-            uuid: ground.nodes[uuid].generation for uuid in uuids}):
-        raise db_connection.Conflict('a node has changed meanwhile')
 
 
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
@@ -265,12 +290,16 @@ def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
         leases.EventType.START, leases.EventStatus.IN_PROGRESS, now)
 
 
-def _write_lessees(turn: lease_turn.Turn,
+def _write_lessees(turn: lease_turn.Turn, lease: leases.Lease,
                    binding: Sequence[leases.NodeBooking],
                    seen: Mapping[str, facts.Node | None],
                    views: Mapping[int, lease_cycle.AtStart]
                    ) -> dict[int, str]:
-    """Have Ironic show whose the nodes are; gives what it refused."""
+    """Have Ironic show whose the nodes are; gives what it refused.
+
+    :param lease: as it stands in the rows.
+    """
+    rows = {booking.id: booking for booking in lease.bookings}
     refused: dict[int, str] = {}
     for booking in binding:
         if not _differs(booking, seen[booking.node_uuid]):
@@ -281,8 +310,7 @@ def _write_lessees(turn: lease_turn.Turn,
             refused[booking.id] = views[booking.id].why or ''
         else:
             try:
-                turn.ironic.write_lessee(booking.node_uuid,
-                                         booking.project_id)
+                turn.write_lessee(rows[booking.id], booking.project_id)
             except ironic_client.Refused as exc:
                 refused[booking.id] = f'cannot be given to the lease: {exc}'
     return refused
@@ -313,30 +341,32 @@ def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
     rows = {booking.id: booking for booking in lease.bookings}
     new = [booking for booking in given
            if rows[booking.id].state is _PLANNED]
-    as_it_was = {booking.id: (booking.project_id, booking.project_id)
+    as_it_was = {rows[booking.id]: (booking.project_id, booking.project_id)
                  for booking in given if booking.lessee is None
                  and booking.project_id is not None
                  and booking.id not in intents}
-    # NOTE: a row that says what is written to its node does not move.
-    unmoved = {booking.node_uuid for booking in new
-               if booking.begun or booking.id in intents}
+    # NOTE: a row that says what is written to its node does not move, and
+    # what else is planned there is of no account to it.
+    there = {rows[booking.id] for booking in new} | as_it_was.keys()
+    kept = {booking for booking in there if booking.begun}
+    with turn.engine.database.read() as connection:
+        nodes = seen.read_again(connection, kept)
     with turn.engine.database.write() as connection:
-        _claim(connection, ground, {booking.node_uuid for booking in new}
-               - unmoved)
-        db_nodes.bump_all(connection, unmoved)
-        db_bindings.write_lessees(connection, as_it_was)
-        ids = [booking.id for booking in new]
-        if db_bindings.bind(connection, ids, now) != len(ids):
-            raise db_connection.Conflict('a booking has changed meanwhile')
+        commit.commit(connection, nodes.also(ground.looked.only(
+            {booking.node_uuid for booking in there - kept})), now)
+        db_bookings.update_lessees(connection, as_it_was)
+        db_bookings.update_state(
+            connection, [rows[booking.id] for booking in new],
+            leases.BookingState.BOUND, now)
         after = turn.update(connection, lease, after)
     if after.status is not lease.status:
         LOG.info('The lease %s is %s', lease.id, after.status)
     bound = {booking.id: dataclasses.replace(
         rows[booking.id], state=leases.BookingState.BOUND)
         for booking in given}
-    for ident, (lessee, before) in as_it_was.items():
-        bound[ident] = dataclasses.replace(bound[ident], lessee=lessee,
-                                           lessee_before=before)
+    for row, (lessee, before) in as_it_was.items():
+        bound[row.id] = dataclasses.replace(bound[row.id], lessee=lessee,
+                                            lessee_before=before)
     return lease_turn.with_bookings(after, bound)
 
 

@@ -27,7 +27,9 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import tickets
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
 
@@ -63,6 +65,7 @@ class Turn:
 
     :ivar due_at: of the lease, as it was when its turn came.
     :ivar holds: tells whether the lease still is this worker's.
+    :ivar claimed_by: the claim on the lease, as it stands in its row.
     :ivar looked_elsewhere: for which bookings, and on which nodes, another
         node has been looked for.
     """
@@ -71,6 +74,7 @@ class Turn:
     lease_id: str
     due_at: datetime.datetime
     holds: Callable[[], bool]
+    claimed_by: str = ''
     looked_elsewhere: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
     _done: set[str] = dataclasses.field(default_factory=set)
@@ -87,9 +91,46 @@ class Turn:
             raise errors.IronicUnavailable('There is no Ironic.')
         return self.engine.ironic
 
+    def write_lessee(self, booking: leases.NodeBooking,
+                     lessee: str | None) -> None:
+        """Write whose the node of a booking is, unless it is too late.
+
+        :param booking: as it stands in its row.
+        :raises Conflict: the lease or its booking has changed.
+        :raises Lost: the lease is another worker's.
+        :raises Refused: the node cannot be changed now.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        ironic = self.ironic
+        self._send(booking, in_flight.Act.LESSEE,
+                   lambda token: ironic.write_lessee(booking.node_uuid,
+                                                     lessee, token))
+
+    def change(self, booking: leases.NodeBooking,
+               act: in_flight.Act) -> None:
+        """Take something of a lease off its node, unless it is too late.
+
+        :param booking: as it stands in its row.
+        :raises Conflict: the lease or its booking has changed.
+        :raises Lost: the lease is another worker's.
+        :raises Refused: not from the state that the node is in.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        ironic = self.ironic
+        call = {in_flight.Act.UNDEPLOY: ironic.undeploy,
+                in_flight.Act.ABORT: ironic.abort,
+                in_flight.Act.CLEAR_INSTANCE: ironic.clear_instance}[act]
+        self._send(booking, act,
+                   lambda token: call(booking.node_uuid, token))
+
+    def _send(self, booking: leases.NodeBooking, act: in_flight.Act,
+              call: Callable[[str], None]) -> None:
+        tickets.send(self.engine, tickets.issue(
+            self.engine, self.lease_id, self.claimed_by, booking, act), call)
+
     def read(self) -> leases.Lease | None:
         """Read the lease as it is."""
-        with self.engine.database.read() as connection:
+        with self.engine.database.snapshot() as connection:
             found = db_leases.read(connection, (self.lease_id,))
         return found[0] if found else None
 

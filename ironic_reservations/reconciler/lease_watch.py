@@ -19,8 +19,10 @@ for another one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import datetime
 
 from oslo_log import log
 
@@ -30,10 +32,13 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+from ironic_reservations.planner import standing
+from ironic_reservations.reconciler import lease_turn
 
 LOG = log.getLogger(__name__)
 
@@ -49,48 +54,79 @@ def watch(engine: Engine) -> None:
         LOG.info('Other nodes are looked for at the next pass: %s', exc)
     now = engine.clock()
     horizon = engine.timelines.look(engine.database, now)
-    missing: set[str] = set()
-    for here in horizon.standings:
-        if here is None or not here.promised:
-            continue
-        why = lease_cycle.broken(here.host.node)
-        if why is not None:
-            missing.update(booking.reservation_id
-                           for booking, _ in here.promised
-                           if booking.state is leases.BookingState.BOUND)
-        missing.update(booking.reservation_id
-                       for booking, _ in instance_standing.stranded(here, now))
+    missing = _missing(horizon)
+    _wake_without_lessee(engine, horizon.standings, now)
     with engine.database.read() as connection:
-        flags = db_lease_work.read_flags(connection, missing)
-    wrong: dict[str, dict[str, bool]] = {}
+        flags = db_lease_work.read_flags(connection, missing.keys())
     degraded = {each.lease_id for key, each in flags.items()
                 if key in missing}
-    for key, each in flags.items():
-        if each.missing != (key in missing):
-            wrong.setdefault(each.lease_id, {})[key] = key in missing
-        elif each.degraded != (each.lease_id in degraded):
-            wrong.setdefault(each.lease_id, {})
-    for lease_id, changed in wrong.items():
-        _flag(engine, lease_id, changed, lease_id in degraded)
+    wrong = {each.lease_id for key, each in flags.items()
+             if each.missing != (key in missing)
+             or each.degraded != (each.lease_id in degraded)}
+    if not wrong:
+        return
+    with engine.database.snapshot() as connection:
+        found = db_leases.read(connection, wrong)
+    # NOTE: once more, after the leases have been read: the owner of one may
+    # just have had its nodes replaced.
+    missing = _missing(engine.timelines.look(engine.database, engine.clock()))
+    for lease in found:
+        if not lease.status.over:
+            _flag(engine, lease, missing)
 
 
-def _flag(engine: Engine, lease_id: str, changed: Mapping[str, bool],
-          degraded: bool) -> None:
+def _missing(horizon: timelines.Horizon) -> dict[str, str]:
+    """Return why lease reservations lack a node that they were promised."""
+    missing: dict[str, str] = {}
+    for booking, wanted in (*horizon.displaced(), *horizon.lacking()):
+        missing.setdefault(booking.reservation_id,
+                           _why(horizon, booking, wanted))
+    return missing
+
+
+def _why(horizon: timelines.Horizon, booking: leases.NodeBooking,
+         wanted: requirements.Requirement) -> str:
+    """Tell what is wrong with the host of a booking."""
+    number = horizon.fleet.number(booking.node_uuid)
+    here = horizon.standing(number)
+    told = lease_cycle.has(here.host.node, horizon.suits(number, wanted))
+    if told is None and not booking.begun:
+        told = here.unfit()
+    return lease_turn.about(
+        here.host.node, booking.node_uuid,
+        told or 'has too little room for all that it is promised to')
+
+
+def _wake_without_lessee(engine: Engine,
+                         standings: Iterable[standing.Standing | None],
+                         now: datetime.datetime) -> None:
+    """Have the leases looked at whose nodes somebody has given to others."""
+    lacking = {here.host.node.uuid for here in standings if here is not None
+               and any(lease_cycle.lacks_lessee(booking, here.host.node)
+                       for booking, _ in here.promised)}
+    if lacking:
+        with engine.database.write() as connection:
+            db_lease_work.wake(connection, lacking, now)
+
+
+def _flag(engine: Engine, before: leases.Lease,
+          missing: Mapping[str, str]) -> None:
     """Write flags, unless somebody else changes the lease just now.
 
-    :param changed: whether nodes are missing, by the lease reservation.
+    :param missing: the lease reservations that lack a node, as it was read
+        after the lease, and why, in words.
     """
     now = engine.clock()
-    with engine.database.read() as connection:
-        found = db_leases.read(connection, (lease_id,))
-    if not found or found[0].status.over:
+    degraded = any(each.id in missing for each in before.reservations)
+    reservations = tuple(
+        each if each.missing_resources == (each.id in missing)
+        else dataclasses.replace(each, missing_resources=each.id in missing,
+                                 updated_at=now)
+        for each in before.reservations)
+    if (degraded, reservations) == (before.degraded, before.reservations):
         return
-    before = found[0]
-    after = dataclasses.replace(
-        before, degraded=degraded, updated_at=now, reservations=tuple(
-            dataclasses.replace(each, missing_resources=changed[each.id],
-                                updated_at=now)
-            if each.id in changed else each for each in before.reservations))
+    after = dataclasses.replace(before, degraded=degraded, updated_at=now,
+                                reservations=reservations)
     try:
         with engine.database.write() as connection:
             # NOTE: at once, so that what the lease waits for is looked at.
@@ -99,8 +135,11 @@ def _flag(engine: Engine, lease_id: str, changed: Mapping[str, bool],
     except db_connection.Conflict:
         return
     if degraded:
-        LOG.warning('The lease %s lacks nodes that it was promised', lease_id)
+        LOG.warning('The lease %s lacks nodes that it was promised: %s',
+                    before.id, '; '.join(
+                        missing[each.id] for each in before.reservations
+                        if each.id in missing))
     else:
-        LOG.info('The lease %s has all of its nodes again', lease_id)
+        LOG.info('The lease %s has all of its nodes again', before.id)
     engine.announcer.tell_lease(announce.LEASE_UPDATE, after,
                                 announce.DEGRADED if degraded else None)

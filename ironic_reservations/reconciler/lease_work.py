@@ -34,6 +34,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_finish
+from ironic_reservations.reconciler import lease_lessee
 from ironic_reservations.reconciler import lease_start
 from ironic_reservations.reconciler import lease_turn
 
@@ -45,7 +46,8 @@ _STEPS: dict[lease_cycle.Task, Callable[
         lease_cycle.Task.BEFORE_END: lease_finish.tell_before_end,
         lease_cycle.Task.CLOSE: lease_finish.close,
         lease_cycle.Task.TAKE_BACK: lease_finish.take_back,
-        lease_cycle.Task.FINISH: lease_finish.finish}
+        lease_cycle.Task.FINISH: lease_finish.finish,
+        lease_cycle.Task.KEEP: lease_lessee.keep}
 #: More steps than a lease has from its start to its end.
 _ROUNDS = 12
 
@@ -59,7 +61,8 @@ def work(engine: Engine, claim: db_lease_work.Claim,
     :param lease: as it was read when it was claimed.
     :raises DatabaseUnavailable: then the claim ends by itself.
     """
-    turn = lease_turn.Turn(engine, claim.lease_id, claim.due_at, holds)
+    turn = lease_turn.Turn(engine, claim.lease_id, claim.due_at, holds,
+                           claim.token)
     waits: list[str] = []
     attempts = claim.attempts
     for _ in range(_ROUNDS):
@@ -89,7 +92,8 @@ def work(engine: Engine, claim: db_lease_work.Claim,
 def _round(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     """Take steps until one changes something."""
     waits: list[str] = []
-    for task in lease_cycle.tasks(lease, turn.engine.clock()):
+    for task in (*lease_cycle.tasks(lease, turn.engine.clock()),
+                 lease_cycle.Task.KEEP):
         try:
             outcome = _STEPS[task](turn, lease)
         except (db_connection.Conflict, errors.DatabaseUnavailable,

@@ -13,14 +13,14 @@
 """The passes of the reconciler: by one process at a time, for all.
 
 The work on leases is shared among all processes: :mod:`.lease_crew`; what is
-held in Placement has a thread of its own: :mod:`.hold_keeper`.
+held in Placement, and what became of requests that got no answer, have
+threads of their own: :mod:`.hold_keeper`, :mod:`.uncertain`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import datetime
 import os
 import queue
 import socket
@@ -31,14 +31,15 @@ import uuid as uuid_module
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import hold_keeper
 from ironic_reservations.reconciler import lease_crew
 from ironic_reservations.reconciler import lease_watch
 from ironic_reservations.reconciler import mirror
 from ironic_reservations.reconciler import sweep
+from ironic_reservations.reconciler import uncertain
 
 LOG = log.getLogger(__name__)
 
@@ -51,6 +52,7 @@ class Loop:
 
     :param engine: with an Ironic to read from.
     :ivar pid: the process that it was made in.
+    :ivar uncertain: what finds out the outcomes of requests, if anything.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -61,12 +63,16 @@ class Loop:
         # NOTE: containers of one image may have the same name, and each of
         # their processes the same id.
         self.pid = os.getpid()
-        self._owner = (f'{socket.gethostname()}:{self.pid}:'
-                       f'{uuid_module.uuid4()}')
+        self._claim = claim.Claim(
+            engine, _CLAIM, f'{socket.gethostname()}:{self.pid}:'
+            f'{uuid_module.uuid4()}')
         self._crew = (lease_crew.Crew(engine)
                       if engine.ironic is not None else None)
         self._keeper = (hold_keeper.Keeper(engine)
                         if engine.placement is not None else None)
+        self.uncertain = (
+            uncertain.Uncertain(engine, engine.ironic)
+            if engine.ironic is not None else None)
         self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
 
     def start(self) -> None:
@@ -92,6 +98,8 @@ class Loop:
             self._crew.start()
         if self._keeper is not None:
             self._keeper.start()
+        if self.uncertain is not None:
+            self.uncertain.start()
         while not self._stop.is_set():
             pause = _QUICK_TICK
             try:
@@ -100,7 +108,7 @@ class Loop:
                     errors.IronicUnavailable) as exc:
                 LOG.warning('The reconciler waits: %s', exc)
                 pause = 5.0
-            except db_connection.Conflict:
+            except (db_connection.Conflict, errors.Contention):
                 LOG.debug('Another process was quicker; looking again')
             except Exception:
                 # NOTE: a bug in one pass must not end all later ones.
@@ -111,12 +119,14 @@ class Loop:
             self._crew.stop()
         if self._keeper is not None:
             self._keeper.stop()
-        self._give_back()
+        if self.uncertain is not None:
+            self.uncertain.stop()
+        self._claim.drop()
 
     def one_pass(self) -> None:
         """Do what is due, if it is this process that does it."""
         self._refresh_poked()
-        if not self._claimed():
+        if not self._claim.holds():
             return
         conf = self._engine.conf
         with self._if_due('sweep', conf.reservations.sweep_interval) as due:
@@ -127,6 +137,9 @@ class Loop:
         with self._if_due('all', conf.ironic.full_poll_interval) as due:
             if due:
                 mirror.refresh_all(self._engine)
+        # NOTE: that may have taken longer than the claim lasts.
+        if not self._claim.holds():
+            return
         with self._if_due('changed', conf.ironic.poll_interval) as due:
             if due:
                 mirror.refresh_changed(self._engine)
@@ -150,20 +163,6 @@ class Loop:
         yield due
         if due:
             self._due[what] = now + interval
-
-    def _claimed(self) -> bool:
-        now = self._engine.clock()
-        until = now + datetime.timedelta(
-            seconds=self._engine.conf.ironic.claim_ttl)
-        with self._engine.database.write() as connection:
-            return db_claims.take(connection, _CLAIM, self._owner, now, until)
-
-    def _give_back(self) -> None:
-        try:
-            with self._engine.database.write() as connection:
-                db_claims.drop(connection, _CLAIM, self._owner)
-        except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
-            LOG.debug('The claim is left to expire: %s', exc)
 
 
 _running: Loop | None = None

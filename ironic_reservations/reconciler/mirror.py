@@ -23,6 +23,7 @@ import logging
 from oslo_log import log
 
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import nodes as db_nodes
@@ -30,11 +31,14 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import providers_seen
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import release
+from ironic_reservations.engine import seen
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
 from ironic_reservations.planner import lifecycle
-from ironic_reservations.planner import standing
 
 LOG = log.getLogger(__name__)
 
@@ -51,7 +55,7 @@ class _Rows:
     nodes: Mapping[str, facts.Node]
     reservations: Mapping[str, facts.Reservation]
     busy: Mapping[str, datetime.datetime]
-    awaited: frozenset[str]
+    awaited: frozenset[tuple[str, str]]
     hosts: frozenset[str] = frozenset()
 
 
@@ -66,7 +70,7 @@ def _read_rows(engine: Engine,
                 connection, node_uuids).items() if not node.compute},
             reservations=db_reservations.read_of_nodes(connection,
                                                        node_uuids),
-            busy=db_passages.read_busy(connection, now, node_uuids),
+            busy=db_passages.read_busy(connection, node_uuids),
             awaited=db_passages.read_instances(connection),
             hosts=db_lease_work.read_concerned(connection, node_uuids))
 
@@ -105,7 +109,7 @@ def refresh_changed(engine: Engine) -> None:
         for node in page:
             held = _unsettled(rows, node)
             if held is not None and (
-                    lifecycle.judge(held, node) != lifecycle.KEEP):
+                    _judge(engine, held, node) != lifecycle.KEEP):
                 refresh_node(engine, node.uuid)
         if not changed:
             return
@@ -132,7 +136,7 @@ def settle_starting(engine: Engine) -> None:
     """Find out what became of proofs whose carriers died on the way."""
     with engine.database.read() as connection:
         starting = db_reservations.read_starting(connection)
-        busy = db_passages.read_busy(connection, engine.clock(), starting)
+        busy = db_passages.read_busy(connection, starting)
     for uuid in starting - busy.keys():
         refresh_node(engine, uuid)
 
@@ -162,7 +166,7 @@ def _unsettled(rows: _Rows, node: facts.Node) -> facts.Reservation | None:
 
 def _close_allocations(engine: Engine, rows: _Rows,
                        nodes: Collection[facts.Node]) -> None:
-    bound = rows.awaited & {node.instance_uuid for node in nodes
+    bound = rows.awaited & {(node.uuid, node.instance_uuid) for node in nodes
                             if node.instance_uuid is not None}
     if bound:
         with engine.database.write() as connection:
@@ -196,8 +200,14 @@ def write_known(engine: Engine, before: Mapping[str, facts.Node],
     known, other_traits = [], []
     for node in nodes:
         old = before.get(node.uuid)
+        if old is not None and node.enrolled_at is None:
+            # NOTE: not every read of Ironic shows it.
+            node = dataclasses.replace(node, enrolled_at=old.enrolled_at)
         if old is not None and dataclasses.replace(
                 node, generation=old.generation) != old:
+            if node.replaces(old) and not _write_another(engine, old, node,
+                                                         asked_at):
+                continue
             known.append(node)
             if node.traits != old.traits:
                 other_traits.append(node)
@@ -211,9 +221,46 @@ def write_known(engine: Engine, before: Mapping[str, facts.Node],
     return changed
 
 
+def _write_another(engine: Engine, old: facts.Node, node: facts.Node,
+                   asked_at: datetime.datetime) -> bool:
+    """Write that a node was deleted and enrolled again with its uuid.
+
+    What was written to the node before is gone with it; so whoever leases it
+    is to have it written again, as at the start.
+
+    :returns: whether that is so; otherwise the next pass looks again.
+    """
+    now = engine.clock()
+    with engine.database.read() as connection:
+        there = {booking: (None, None) for booking, _
+                 in db_bookings.read_with_wants(connection, (old.uuid,))
+                 if booking.lessee is not None
+                 and booking.state is not leases.BookingState.ENDING}
+    try:
+        with engine.database.write() as connection:
+            commit.commit(connection, seen.of_nodes([old]), now)
+            db_bookings.update_lessees(connection, there)
+            db_nodes.update_facts(connection, [node], asked_at)
+            db_lease_work.wake(connection, (old.uuid,), now)
+    except db_connection.Conflict:
+        LOG.debug('The bookings of node %s have changed meanwhile; the next '
+                  'pass looks again', old.uuid)
+        return False
+    LOG.warning('Node %s was deleted and enrolled again%s', old.uuid,
+                ' while it was leased; its lessee is written again'
+                if there else '')
+    return True
+
+
+def _judge(engine: Engine, held: facts.Reservation,
+           node: facts.Node) -> lifecycle.Verdict:
+    return lifecycle.judge(held, node,
+                           engine.conf.reservations.end_on_maintenance)
+
+
 def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
             node: facts.Node) -> None:
-    verdict = lifecycle.judge(held, node)
+    verdict = _judge(engine, held, node)
     generation = rows.nodes[held.node_uuid].generation
     try:
         if verdict.end is not None:
@@ -221,9 +268,10 @@ def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
                 _log_end(held, verdict.end)
         elif verdict.state is not None:
             with engine.database.write() as connection:
-                if db_nodes.advance(connection, held.node_uuid, generation):
-                    db_reservations.update_state(
-                        connection, held.uuid, verdict.state, engine.clock())
+                commit.commit(connection, seen.of_nodes(
+                    [rows.nodes[held.node_uuid]]), engine.clock())
+                db_reservations.update_state(connection, held, verdict.state,
+                                             engine.clock())
     except db_connection.Conflict:
         LOG.debug('The bookings of node %s have changed meanwhile; the next '
                   'pass looks again', held.node_uuid)
@@ -238,12 +286,11 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
     held = rows.reservations.get(uuid)
     try:
         with engine.database.write() as connection:
-            if not db_nodes.advance(connection, uuid,
-                                    rows.nodes[uuid].generation):
-                return
+            known = rows.nodes[uuid]
+            commit.commit(connection, seen.of_nodes([known]), engine.clock())
             if held is not None:
-                db_reservations.delete_one(connection, held.uuid)
-            db_nodes.delete_node(connection, uuid)
+                db_reservations.delete(connection, held)
+            db_nodes.delete_node(connection, uuid, known.generation + 1)
             if engine.placement is not None:
                 # NOTE: Nova leaves its provider behind where that was held
                 # when it looked.
@@ -265,18 +312,14 @@ def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
     NOTE: some may be promised it, so its row stays until it is no host.
     """
     _write_facts(engine, rows, [dataclasses.replace(
-        rows.nodes[uuid], provision_state=standing.GONE,
+        rows.nodes[uuid], provision_state=node_condition.GONE,
         instance_uuid=None)], rows.at)
     held = rows.reservations.get(uuid)
     if held is None:
         return
-    try:
-        if release.release_on(engine, held, rows.nodes[uuid].generation,
-                              lifecycle.End.NODE_DELETED):
-            _log_end(held, lifecycle.End.NODE_DELETED)
-    except db_connection.Conflict:
-        LOG.debug('Node %s has been reserved while it was being forgotten; '
-                  'the next pass looks again', uuid)
+    if release.release_on(engine, held, rows.nodes[uuid].generation,
+                          lifecycle.End.NODE_DELETED):
+        _log_end(held, lifecycle.End.NODE_DELETED)
 
 
 def _log_end(held: facts.Reservation, why: lifecycle.End) -> None:

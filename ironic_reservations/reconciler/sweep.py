@@ -16,10 +16,13 @@ from __future__ import annotations
 
 from oslo_log import log
 
-from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.leases import purge
+from ironic_reservations.planner import facts
 
 LOG = log.getLogger(__name__)
 
@@ -28,21 +31,27 @@ _BATCH = 1000
 
 
 def sweep(engine: Engine) -> int:
-    """Delete expired reservations and the passages of dead processes.
+    """Delete what is over: reservations, and old leases.
 
     :returns: how many reservations.
+    :raises Contention: others changed them each time.
     """
-    now = engine.clock()
-    with engine.database.read() as connection:
-        void = db_reservations.read_void(connection, now, _BATCH)
-    with engine.database.write() as connection:
-        if void:
-            db_reservations.delete_void(
-                connection, [row.id for row in void if row.id is not None],
-                now)
-        db_passages.delete_expired(connection, now)
+    def attempt() -> list[facts.Reservation]:
+        now = engine.clock()
+        with engine.database.read() as connection:
+            void = db_reservations.read_void(connection, now, _BATCH)
+        if not void:
+            return void
+        with engine.database.write() as connection:
+            if db_reservations.delete_void(connection, void,
+                                           now) != len(void):
+                # NOTE: one has been renewed in time, and is not told of.
+                raise db_connection.Conflict('a reservation has changed')
+        return void
+    void = retry.until_committed(attempt)
     for reservation in void:
         LOG.info('The reservation for instance %s on node %s has expired',
                  reservation.instance_uuid, reservation.node_uuid)
         engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
+    purge.purge_expired(engine)
     return len(void)

@@ -15,15 +15,24 @@ from __future__ import annotations
 
 import pathlib
 from typing import Any
+from urllib.parse import quote
 
 import fixtures
 import testtools
 
 from tests.api import world
 
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators'}
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
 _MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
 _DAY = 'start_date=2050-01-01 00:00&end_date=2050-01-03 00:00'
+
+
+def _ask(text: str) -> dict[str, Any]:
+    return {'name': 'day', 'start_date': '2050-01-01 10:00',
+            'end_date': '2050-01-02 10:00', 'reservations': [
+                {'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                 'hypervisor_properties': '', 'resource_properties': text}]}
 
 
 class TestRoles(testtools.TestCase):
@@ -67,6 +76,41 @@ class TestRoles(testtools.TestCase):
             gold['resource_class'], gold['hosts'],
             [span['free'] for span in gold['spans']]))
         self._send(served, 'GET', '/v1/os-hosts', 403, _MEMBER)
+
+    def test_availability_oracle(self) -> None:
+        """Yes and no told names, owners and what is private, one by one."""
+        served = self._serve()
+        host = self._send(served, 'GET', '/v1/os-hosts', 200,
+                          _OPERATOR)['hosts'][0]
+        self._send(served, 'PUT', f'/v1/os-hosts/{host["id"]}', 200,
+                   _OPERATOR, {'rack': 'r1', 'price': '9'})
+        self._send(served, 'PATCH', '/v1/os-hosts/properties/price', 200,
+                   _OPERATOR, {'private': True})
+        told = set()
+        for name, value in (
+                ('name', 'compute-1'), ('name', 'other'),
+                ('hypervisor_hostname', 'compute-1'), ('owner', 'red'),
+                ('node_uuid', host['node_uuid']), ('status', 'available'),
+                ('price', '9'), ('price', '8'), ('no_such_thing', '1')):
+            for text in (f'["==", "${name}", "{value}"]',
+                         f'["not", ["==", "${name}", "{value}"]]'):
+                for method, path, body in (
+                        ('GET', f'/v1/availability?{_DAY}'
+                                f'&resource_properties={quote(text)}', None),
+                        ('POST', '/v1/leases', _ask(text)),
+                        ('POST', '/v1/leases?dry_run=true', _ask(text))):
+                    answer = world.request(served, method, path, body,
+                                           **_MEMBER)
+                    told.add((answer.status, answer.code,
+                              answer.detail.replace(name, 'X')))
+                self._send(served, 'GET', f'/v1/availability?{_DAY}'
+                           f'&resource_properties={quote(text)}', 200,
+                           _OPERATOR)
+        self.assertEqual(1, len(told), told)
+        for text in ('["==", "$rack", "r1"]', '["==", "$vcpus", "4"]',
+                     '["==", "$resource_class", "gold"]'):
+            self._send(served, 'GET', f'/v1/availability?{_DAY}'
+                       f'&resource_properties={quote(text)}', 200, _MEMBER)
 
     def test_who_may_look_may_not_end(self) -> None:
         """esi-leap: DELETE checks the policy of GET."""

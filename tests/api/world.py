@@ -105,7 +105,8 @@ class World(fixtures.Fixture):
                  auth_strategy: str = 'keystone', **options: Any) -> None:
         self._provider = provider
         self._auth_strategy = auth_strategy
-        self._options = options
+        # NOTE: what a project may have is for the tests of just that.
+        self._options = {'leases__project_limits': False, **options}
 
     def _setUp(self) -> None:
         self.conf = configuration(self.useFixture(fixtures.TempDir()).path,

@@ -108,6 +108,15 @@ class TestCase(testtools.TestCase):
         self.assertEqual('ACTIVE', server['status'], server.get('fault'))
         return uuid
 
+    def assert_user_is_told(self, server: str, words: str) -> None:
+        """The owner of a server in ERROR reads why, as far as Nova says it.
+
+        NOTE: what administrators see besides is not shown to members.
+        """
+        self.assertEqual('ERROR', self.settled(server)['status'])
+        shown = self.cloud.compute_api(MEMBER, 'GET', f'/servers/{server}')
+        self.assertIn(words, shown['server']['fault']['message'])
+
     def assert_no_valid_host(self, uuid: str) -> None:
         """Nova finds no place for a server."""
         server = self.settled(uuid)
@@ -251,7 +260,7 @@ class TestCase(testtools.TestCase):
 
     def shown(self, lease: dict[str, Any]) -> dict[str, Any]:
         """Read a lease."""
-        return self.ask_leases(ADMIN, 'GET', f'/{lease["id"]}')['lease']
+        return self.ask_leases(SYSTEM, 'GET', f'/{lease["id"]}')['lease']
 
     def ended(self, lease: dict[str, Any],
               person: people.Person = MEMBER) -> None:
@@ -316,9 +325,9 @@ class TestCase(testtools.TestCase):
         for server in self.cloud.compute_api(
                 ADMIN, 'GET', '/servers?all_tenants=1')['servers']:
             self.deleted(server['id'])
-        for lease in self.ask_leases(ADMIN, 'GET', '')['leases']:
+        for lease in self.ask_leases(SYSTEM, 'GET', '')['leases']:
             if lease['status'] != 'TERMINATED':
-                self.ended(lease, ADMIN)
+                self.ended(lease, SYSTEM)
         for each in self.reservations():
             # NOTE: what was used ends by itself once its node is free.
             with contextlib.suppress(ksa_exc.NotFound):

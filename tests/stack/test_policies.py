@@ -22,7 +22,7 @@ from keystoneauth1 import exceptions as ksa_exc
 from tests.stack import base
 from tools.stack import people
 
-SERVICE = people.Person('nova', people.SERVICE_PROJECT, 'service')
+SERVICE = people.Person('nova', people.SYSTEM, 'service')
 
 
 class TestReservations(base.TestCase):
@@ -94,13 +94,17 @@ class TestReservations(base.TestCase):
             self.assertIn(refused.http_status, (403, 404))
         self.assertEqual({theirs['uuid']}, self.uuids(base.OTHER))
 
-    def test_administrators_and_services_see_and_end_all(self) -> None:
+    def test_the_system_sees_and_ends_all(self) -> None:
+        """And an administrator of a project does not."""
         both = {self.reserve(self.mine, person=base.MEMBER)['uuid'],
                 self.reserve(self.theirs, person=base.OTHER)['uuid']}
-        for person in (base.SYSTEM, base.ADMIN, SERVICE):
+        for person in (base.SYSTEM, SERVICE):
             self.assertEqual(both, self.uuids(person))
-        for each in self.reservations(SERVICE):
-            self.release(each, SERVICE)
+        self.assertEqual(set(), self.uuids(base.ADMIN))
+        for each in self.reservations(base.SYSTEM):
+            self.assertRaises(ksa_exc.NotFound, self.release, each,
+                              base.ADMIN)
+            self.release(each, base.SYSTEM)
         self.assertEqual([], self.reservations())
 
     def test_node_of_another_is_not_deployed_with_a_guess(self) -> None:
@@ -131,7 +135,8 @@ class TestLeases(base.TestCase):
         self.assertEqual({mine['id']}, self.ids(base.MEMBER))
         self.assertEqual({mine['id']}, self.ids(base.READER))
         self.assertEqual({theirs['id']}, self.ids(base.OTHER))
-        self.assertTrue({mine['id'], theirs['id']} <= self.ids(base.ADMIN))
+        self.assertTrue({mine['id'], theirs['id']} <= self.ids(base.SYSTEM))
+        self.assertEqual(set(), self.ids(base.ADMIN))
         shown = self.cloud.ask(
             base.READER, 'GET', f'{self.cloud.ironic.url}/v1/availability')
         gold, = [each for each in shown['availability']['classes']

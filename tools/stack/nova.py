@@ -99,13 +99,14 @@ class Compute:
     """One nova-compute.
 
     :param driver: of its own, below nova.virt; by default the one for Ironic.
-    :param slots: how many servers fit on each of its hosts by the slot.
+    :param slots: how many servers of leases fit on each of its compute
+        hosts; ``None``: its hosts are nodes of Ironic.
     :param options: of its configuration, above those here.
     """
 
     def __init__(self, ground: stack_ground.Ground, broker: str,
                  keystone: str, host: str = 'compute-ironic',
-                 driver: str = STOCK_DRIVER, slots: int = 1,
+                 driver: str = STOCK_DRIVER, slots: int | None = None,
                  options: all_in_one.Options | None = None,
                  environment: Mapping[str, str] | None = None) -> None:
         self.name = f'{COMPUTE}-{host}'
@@ -115,7 +116,8 @@ class Compute:
         folder = ground.folder_of(self.name)
         slots_folder = folder / 'providers'
         slots_folder.mkdir(exist_ok=True)
-        ground.run('provider-config', _PROVIDER_CONFIG, '--total', str(slots),
+        ground.run('provider-config', _PROVIDER_CONFIG,
+                   *(() if slots is None else ('--total', str(slots))),
                    '--output', str(slots_folder / 'slots.yaml'))
         # NOTE: one that has a database is told off by itself.
         self.config_file = ground.configure(

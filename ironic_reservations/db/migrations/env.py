@@ -10,7 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Run by alembic: migrates the database that ``db.migrate`` hands over."""
+"""Run by alembic: migrates by the connection that ``db.migrate`` hands over.
+
+SQLite and PostgreSQL do all of it or nothing, in the transaction that has
+been begun there.  MariaDB commits whatever changes a table.
+"""
 
 from alembic import context
 
@@ -18,14 +22,12 @@ from ironic_reservations.db import tables
 
 
 def run() -> None:
-    """Migrate in one transaction, where the engine has such for tables."""
-    database = context.config.attributes['database']
-    with database.engine.connect() as connection:
-        context.configure(connection=connection,
-                          target_metadata=tables.metadata,
-                          render_as_batch=True)
-        with context.begin_transaction():
-            context.run_migrations()
+    """Migrate the database of the connection."""
+    context.configure(connection=context.config.attributes['connection'],
+                      target_metadata=tables.metadata,
+                      render_as_batch=True)
+    with context.begin_transaction():
+        context.run_migrations()
 
 
 run()

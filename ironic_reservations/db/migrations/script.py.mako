@@ -4,8 +4,9 @@ Revision ID: ${up_revision}
 Revises: ${down_revision | comma,n}
 """
 
-from alembic import op
 import sqlalchemy as sa
+
+from ironic_reservations.db.migrations import steps
 ${imports if imports else ""}
 
 revision = ${repr(up_revision)}

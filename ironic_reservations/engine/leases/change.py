@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import dataclasses
 import datetime
 
@@ -25,11 +24,13 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import enforce
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.planner import instance_reservations
@@ -38,13 +39,15 @@ from ironic_reservations.planner import leases
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
            project_id: str | None = None,
-           dry_run: bool = False) -> leases.Lease:
+           dry_run: bool = False, unlimited: bool = False) -> leases.Lease:
     """Extend, shorten, move, grow, shrink, heal or rename a lease.
 
     Nodes of a lease that has started stay; others make room for it.
 
     :param project_id: whose it has to be; ``None``: anybody's.
     :param dry_run: plan and answer, and change nothing.
+    :param unlimited: whether the caller may give the lease more than its
+        project may have.
     :raises LeaseNotFound: there is none.
     :raises LeaseFrozen: that cannot be changed any more.
     :raises InvalidValue: the change makes no sense.
@@ -52,13 +55,15 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     :raises LeaseNotPermitted: the service that the operator asks does not.
     :raises LeaseRefused: it could not be served; nothing has changed.
     :raises Contention: others changed the hosts each time.
+    :raises OutcomeUnknown: it may or may not have been changed.
     """
     permitted: list[leases.Lease] = []
+    limited = limits.counted(engine.conf, unlimited)
 
     def attempt() -> leases.Lease:
         now = engine.clock()
         before = lease_find.get(engine, lease_id, project_id)
-        after = _terms(engine, before, changes, now)
+        after = _terms(engine, before, changes, now, limited)
         if after is before:
             return before
         if _same_promise(before, after, changes):
@@ -67,13 +72,18 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             replanned = lease_replan.replan(engine, before, after, changes,
                                             now)
             after = replanned.lease
+            if limited:
+                with engine.database.read() as connection:
+                    lease_limits.read(
+                        engine.conf, connection, before.project_id, now,
+                        before.id).check_lease(after, before)
         if not permitted:
             enforce.check_update(engine.conf, before, after)
             permitted.append(after)
         if not dry_run:
-            _commit(engine, before, after, replanned, now)
+            _commit(engine, before, after, replanned, now, limited)
         return after
-    changed = retry.until_committed(attempt)
+    changed = retry.until_committed(attempt, repeatable=True)
     if not dry_run:
         engine.announcer.tell_lease(announce.LEASE_UPDATE, changed)
     return changed
@@ -93,7 +103,7 @@ def _same_promise(before: leases.Lease, after: leases.Lease,
 
 
 def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
-           now: datetime.datetime) -> leases.Lease:
+           now: datetime.datetime, limited: bool) -> leases.Lease:
     """Give the lease as it would be, without its bookings planned anew."""
     begin = _start(lease, changes, now)
     end = lease.end if changes.end is None else changes.end
@@ -108,16 +118,22 @@ def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
         raise errors.LeaseFrozen(
             f'The lease {lease.id} is over; only its name can be changed.')
     if moved:
-        lease_terms.check_window(engine.conf, begin, end, now)
+        lease_terms.check_window(engine.conf, begin, end, now, limited)
     told = changes.before_end
     if told is None and lease.before_end is not None and moved:
         told = max(begin, end - (lease.end - lease.before_end))
     told = (lease.before_end if told is None
             else lease_terms.before_end(engine.conf, begin, end, told))
+    wishes = _wishes(lease, changes, now)
+    if any(wish.hypervisor_properties or wish.resource_properties
+           for wish in changes.wishes):
+        lease_terms.check_terms(lease_terms.requirement(
+            each.hypervisor_properties, each.resource_properties,
+            each.instances) for each in wishes)
     after = dataclasses.replace(
         lease, name=lease.name if changes.name is None else changes.name,
         start=begin, end=end, before_end=told,
-        reservations=_wishes(lease, changes, now),
+        reservations=wishes,
         events=_events(lease, begin, told, end, now))
     if after == lease and not changes.heal and not any(
             wish.give_back for wish in changes.wishes):
@@ -248,11 +264,13 @@ def _event(event: leases.Event, time: datetime.datetime | None,
 
 def _commit(engine: Engine, before: leases.Lease, after: leases.Lease,
             replanned: lease_replan.Replanned | None,
-            now: datetime.datetime) -> None:
+            now: datetime.datetime, limited: bool) -> None:
     with engine.database.write() as connection:
+        if replanned is not None and limited:
+            lease_limits.recheck(engine.conf, connection, after, now, before)
         if replanned is not None:
-            carry_out.claim(connection, replanned.horizon,
-                            replanned.difference)
+            commit.commit(connection, replanned.difference.seen,
+                          replanned.horizon.now, replanned.difference)
             _write(connection, before, replanned, now)
         if not db_leases.update(connection, before, after,
                                 lease_terms.due(after, now)):
@@ -262,13 +280,8 @@ def _commit(engine: Engine, before: leases.Lease, after: leases.Lease,
 def _write(connection: sa.Connection, before: leases.Lease,
            replanned: lease_replan.Replanned,
            now: datetime.datetime) -> None:
-    if not db_bookings.delete_planned(connection, replanned.dropped):
-        raise db_connection.Conflict('the lease has started meanwhile')
-    db_bookings.update_window(connection, _ids(replanned.kept), None,
+    db_bookings.delete_planned(connection, replanned.dropped)
+    db_bookings.update_window(connection, replanned.kept, None,
                               replanned.lease.end, now)
-    db_bookings.end(connection, _ids(replanned.ended), now)
+    db_bookings.end(connection, replanned.ended, now)
     db_bookings.insert_many(connection, replanned.added, before.user_id, now)
-
-
-def _ids(rows: Sequence[leases.NodeBooking]) -> list[int]:
-    return [row.id for row in rows]

@@ -19,19 +19,25 @@ import dataclasses
 import datetime
 import hashlib
 import json
+from typing import Any
 import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import enforce
 from ironic_reservations.engine.leases import flavors as lease_flavors
+from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.planner import instants
@@ -42,13 +48,14 @@ from ironic_reservations.planner.pool import plans as pool_plans
 
 
 def create(engine: Engine, ask: leases.LeaseAsk,
-           dry_run: bool = False) -> leases.Lease:
+           dry_run: bool = False, unlimited: bool = False) -> leases.Lease:
     """Promise a window on hosts, or say why not and what could be had.
 
     The lease is planned together with all those that have not started, which
     make room for it where they can.
 
     :param dry_run: plan and answer, and promise nothing.
+    :param unlimited: whether the project may have more than others.
     :raises InvalidValue: the request makes no sense.
     :raises LeaseLimit: the operator does not allow it.
     :raises LeaseNotPermitted: the service that the operator asks does not.
@@ -59,6 +66,7 @@ def create(engine: Engine, ask: leases.LeaseAsk,
     :raises NovaUnavailable: what a flavor asks for cannot be known.
     :raises Contention: others changed the hosts each time.
     :raises DatabaseUnavailable: nothing could be read or written.
+    :raises OutcomeUnknown: it may or may not have been promised.
     """
     digests = _digests(ask)
     if lease_flavors.unread(ask):
@@ -67,8 +75,13 @@ def create(engine: Engine, ask: leases.LeaseAsk,
         if served is not None:
             return served
         ask = lease_flavors.read(engine, ask)
-    request = _Request(engine, ask, dry_run, *digests)
-    return retry.until_committed(request.attempt)
+    request = _Request(engine, ask, dry_run, *digests,
+                       limited=limits.counted(engine.conf, unlimited))
+    try:
+        return retry.until_committed(request.attempt, request.look)
+    except errors.LeaseLimit as exc:
+        exc.details['offers'] = request.within_limits()
+        raise
 
 
 class _Request:
@@ -76,7 +89,7 @@ class _Request:
 
     def __init__(self, engine: Engine, ask: leases.LeaseAsk,
                  dry_run: bool, key: str | None,
-                 digest: str | None) -> None:
+                 digest: str | None, limited: bool = True) -> None:
         if not ask.wishes:
             raise errors.InvalidValue(
                 'The lease has no reservations. Give it at least one.')
@@ -89,11 +102,22 @@ class _Request:
         self._wanted = [lease_terms.requirement(
             wish.hypervisor_properties, wish.resource_properties,
             wish.instances) for wish in ask.wishes]
+        lease_terms.check_terms(self._wanted)
         self._ids = [str(uuid_module.uuid4()) for _ in ask.wishes]
         self._lease_id = str(uuid_module.uuid4())
         self._key, self._digest = key, digest
+        self._limited = limited
         self._permitted = False
         self._outrun: set[str] = set()
+
+    def look(self) -> leases.Lease | None:
+        """Return the lease, where an attempt has made it."""
+        with self._engine.database.snapshot() as connection:
+            made = db_leases.read(connection, (self._lease_id,))
+        if not made:
+            return None
+        self._engine.announcer.tell_lease(announce.LEASE_CREATE, made[0])
+        return made[0]
 
     def attempt(self) -> leases.Lease:
         """Plan on what holds now, and commit."""
@@ -103,20 +127,23 @@ class _Request:
         if served is not None:
             return served
         begin = lease_terms.start(ask.start, now)
-        lease_terms.check_window(engine.conf, begin, ask.end, now)
+        lease_terms.check_window(engine.conf, begin, ask.end, now,
+                                 self._limited)
         told = lease_terms.before_end(engine.conf, begin, ask.end,
                                       ask.before_end)
-        if engine.conf.leases.max_leases_per_project:
-            with engine.database.read() as connection:
-                lease_terms.check_count(engine.conf, connection,
-                                        ask.project_id)
+        mosts = [wish.most for wish in ask.wishes]
+        if self._limited:
+            project = self._project(now)
+            project.check_one_more()
+            mosts = project.mosts(ask.wishes, begin, ask.end)
         horizon = engine.timelines.look(engine.database, now, self._wanted)
-        demands = self._demands(horizon, max(begin, now))
+        demands = self._demands(horizon, max(begin, now), mosts)
         outcome = pool_planning.plan(horizon.pool, demands)
         if isinstance(outcome, pool_plans.PoolRefusal):
             raise lease_refused.refusal(
                 horizon, ask, demands, outcome,
-                lease_terms.latest_end(engine.conf, now))
+                lease_terms.latest_end(engine.conf, now) if self._limited
+                else None)
         lease = self._lease(horizon, begin, told, outcome)
         if not self._permitted:
             enforce.check_create(engine.conf, lease)
@@ -127,7 +154,8 @@ class _Request:
         return lease
 
     def _demands(self, horizon: timelines.Horizon,
-                 begin: datetime.datetime) -> list[instances.Wish]:
+                 begin: datetime.datetime, mosts: Sequence[int]
+                 ) -> list[instances.Wish]:
         # NOTE: a lease that starts at once takes hosts that are ready; and
         # one that was outrun takes others, since instances are packed and
         # whoever asks for some wants the same hosts.
@@ -138,9 +166,31 @@ class _Request:
         margin = self._engine.conf.leases.cleaning_time * instants.SECOND
         return [lease_demands.of(
             each, instants.instant(begin), instants.instant(self._ask.end),
-            wish.least, wish.most, horizon.eligible(wanted), margin,
-            preferred, wish.instances) for each, wish, wanted in zip(
-                self._ids, self._ask.wishes, self._wanted, strict=True)]
+            wish.least, most, horizon.eligible(wanted), margin,
+            preferred, wish.instances) for each, wish, most, wanted in zip(
+                self._ids, self._ask.wishes, mosts, self._wanted,
+                strict=True)]
+
+    def _project(self, now: datetime.datetime) -> lease_limits.Project:
+        with self._engine.database.read() as connection:
+            return lease_limits.read(self._engine.conf, connection,
+                                     self._ask.project_id, now)
+
+    def within_limits(self) -> list[dict[str, Any]]:
+        """Return offers like the request that are within the limits."""
+        now = self._engine.clock()
+        begin = lease_terms.start(self._ask.start, now)
+        made = []
+        for kind, ask in self._project(now).alternatives(self._ask, begin):
+            tried = _Request(self._engine, ask, True, None, None)
+            # NOTE: who else decides is asked when it is asked for.
+            tried._permitted = True
+            try:
+                tried.attempt()
+            except (errors.ReservationError, db_connection.Conflict):
+                continue
+            made.append(lease_offers.within_limits(kind, now, ask))
+        return made
 
     def _lease(self, horizon: timelines.Horizon, begin: datetime.datetime,
                told: datetime.datetime,
@@ -167,12 +217,13 @@ class _Request:
     def _commit(self, horizon: timelines.Horizon, lease: leases.Lease,
                 plan: pool_plans.PoolPlan) -> None:
         engine = self._engine
-        difference = carry_out.compare(horizon, plan.pool)
-        self._outrun.update(difference.generations)
+        changes = difference.compare(horizon, plan.pool)
+        self._outrun.update(changes.seen.generations)
         with engine.database.write() as connection:
-            lease_terms.check_count(engine.conf, connection, lease.project_id,
-                                    horizon.now)
-            carry_out.claim(connection, horizon, difference)
+            if self._limited:
+                lease_limits.recheck(engine.conf, connection, lease,
+                                     horizon.now)
+            commit.commit(connection, changes.seen, horizon.now, changes)
             db_leases.insert(connection, lease, lease.start, self._key,
                              self._digest)
             db_bookings.insert_many(connection, lease.bookings,
@@ -183,7 +234,7 @@ def _served_before(engine: Engine, key: str | None,
                    digest: str | None) -> leases.Lease | None:
     if key is None:
         return None
-    with engine.database.read() as connection:
+    with engine.database.snapshot() as connection:
         found = db_leases.read_requested(connection, key)
         if found is None:
             return None

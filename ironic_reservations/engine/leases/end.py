@@ -19,10 +19,11 @@ import dataclasses
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import enforce
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
@@ -38,8 +39,16 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
     :param project_id: whose it has to be; ``None``: anybody's.
     :raises LeaseNotFound: there is none.
     :raises Contention: others changed it each time.
+    :raises OutcomeUnknown: it may or may not have been ended.
     """
     at_once = was_over = False
+    tried: list[leases.Lease] = []
+
+    def look() -> leases.Lease | None:
+        with engine.database.read() as connection:
+            there = db_leases.read(connection, (lease_id,))
+        ended = not there or there[0].status is leases.LeaseStatus.DELETING
+        return tried[-1] if ended else None
 
     def attempt() -> leases.Lease:
         nonlocal at_once, was_over
@@ -53,20 +62,19 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
         started = [booking for booking in lease.bookings if booking.begun]
         deleting = dataclasses.replace(
             lease, status=leases.LeaseStatus.DELETING, updated_at=now)
+        tried.append(deleting)
+        with engine.database.read() as connection:
+            nodes = seen.read_again(connection, lease.bookings)
         with engine.database.write() as connection:
-            db_nodes.bump_all(connection, [booking.node_uuid
-                                           for booking in lease.bookings])
-            if not db_bookings.delete_planned(connection, untouched):
-                raise db_connection.Conflict('the lease has started, or has '
-                                             'been moved')
-            db_bookings.end(connection, [booking.id for booking in started],
-                            now)
+            commit.commit(connection, nodes, now)
+            db_bookings.delete_planned(connection, untouched)
+            db_bookings.end(connection, started, now)
             done = (db_leases.delete(connection, lease) if at_once
                     else db_leases.update(connection, lease, deleting, now))
             if not done:
                 raise db_connection.Conflict('the lease has changed')
         return deleting
-    ended = retry.until_committed(attempt)
+    ended = retry.until_committed(attempt, look)
     engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
     if not was_over and at_once:
         # NOTE: for all others the reconciler does it, when it has finished.

@@ -27,8 +27,12 @@ import requests
 
 from ironic_reservations import errors
 from ironic_reservations.planner import leases
+from ironic_reservations.planner import nesting
 
 LOG = log.getLogger(__name__)
+
+#: How deeply an answer may be nested that is to be read.
+_DEEPEST = 16
 
 
 def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
@@ -101,8 +105,9 @@ def _why(answer: requests.Response) -> str:
 
 def _message(answer: requests.Response) -> str | None:
     try:
+        nesting.check(answer.content, _DEEPEST)
         said = answer.json()
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     message = said.get('message') if isinstance(said, dict) else None
     return message if isinstance(message, str) else None

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 from ironic_reservations import errors
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
@@ -34,7 +36,7 @@ def get(engine: Engine, lease_id: str,
     :param project_id: whose it has to be; ``None``: anybody's.
     :raises LeaseNotFound: there is none.
     """
-    with engine.database.read() as connection:
+    with engine.database.snapshot() as connection:
         found = db_leases.read(connection, (lease_id,))
     if not found or project_id not in (None, found[0].project_id):
         raise unknown(lease_id)
@@ -42,14 +44,17 @@ def get(engine: Engine, lease_id: str,
 
 
 def page(engine: Engine, project_id: str | None = None,
-         limit: int | None = None,
-         marker: str | None = None) -> list[leases.Lease]:
+         limit: int | None = None, marker: str | None = None,
+         ended_since: datetime.datetime | None = None
+         ) -> list[leases.Lease]:
     """Read leases, the oldest first.
 
     :param project_id: whose; ``None``: everybody's.
     :param marker: the id of the last one of the page before.
+    :param ended_since: leave out those that were over before.
     :raises LeaseNotFound: the marker is no lease.
     """
     last = None if marker is None else get(engine, marker, project_id)
-    with engine.database.read() as connection:
-        return db_leases.read_page(connection, project_id, last, limit)
+    with engine.database.snapshot() as connection:
+        return db_leases.read_page(connection, project_id, last, limit,
+                                   ended_since)

@@ -21,29 +21,31 @@ from collections.abc import Set
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
 from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
+from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans
 from ironic_reservations.planner.pool import pool
 
-_Stranded = tuple[leases.NodeBooking, requirements.Requirement]
+#: How often what has found no host is tried again, when others have moved.
+_ROUNDS = 2
 
 
 def heal(engine: Engine) -> int:
-    """Plan anew what is planned on hosts that can serve nothing new.
+    """Plan anew what is planned on hosts where it cannot start.
 
-    A reservation for which no other host is found is flagged, stays where it
-    is, and is tried again at the next call.
+    A booking for which no other host is found stays where it is, and is tried
+    again at the next call.
 
     :returns: how many bookings have found another host.
     :raises Contention: others changed the hosts each time.
@@ -51,8 +53,7 @@ def heal(engine: Engine) -> int:
     def attempt() -> int:
         now = engine.clock()
         horizon = engine.timelines.look(engine.database, now)
-        homeless = [each for here in horizon.standings if here is not None
-                    for each in instance_standing.stranded(here, now)]
+        homeless = horizon.displaced()
         if not homeless:
             return 0
         return _rehouse(engine, horizon, homeless, horizon.usable,
@@ -73,7 +74,7 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     def attempt() -> int:
         now = engine.clock()
         horizon = engine.timelines.look(engine.database, now)
-        with engine.database.read() as connection:
+        with engine.database.snapshot() as connection:
             found = db_leases.read(connection, (lease_id,))
         ids = {booking.id for lease in found
                for each in lease.reservations
@@ -98,72 +99,94 @@ def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
 
 
 def _rehouse(engine: Engine, horizon: timelines.Horizon,
-             homeless: Sequence[_Stranded], hosts: int, flag: bool) -> int:
+             homeless: Sequence[timelines.Displaced], hosts: int,
+             flag: bool) -> int:
     """Plan bookings one by one, the first to start first, and commit.
 
     :param hosts: the set of hosts that will do.
-    :param flag: whether to flag what happened on the lease reservations.
+    :param flag: whether to flag on the lease reservations what has moved.
     """
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
-    left: list[leases.NodeBooking] = []
     free = horizon.pool
-    for together in _units(horizon, homeless):
-        booking, wanted = together[0]
-        rows = [row for row, _ in together]
-        # NOTE: each keeps its place until it has found another: nobody else
-        # gets the place of one that finds none. What stands in the way of
-        # something there does not come back to it, either.
-        there = free if flag else _without(horizon, free, rows)
-        outcome = pool_planning.plan(there, [lease_demands.of_rows(
-            f'{standing.name(booking)}:home', rows,
-            instants.instant(booking.starts_at),
-            instants.instant(booking.ends_at),
-            horizon.eligible(wanted) & hosts, margin,
-            horizon.standing(horizon.fleet.number(booking.node_uuid)))])
-        if isinstance(outcome, pool_plans.PoolRefusal):
-            left.extend(rows)
-            continue
-        # NOTE: where they are is known when all are planned; until then the
-        # next ones may still move them.
-        free = outcome.pool
-        homes.update((placed.id, row) for row, placed
-                     in zip(rows, outcome.granted[0], strict=True))
-    difference = carry_out.compare(horizon, free, renamed=homes)
-    moved = [row for row in homes.values() if row.id in difference.homes]
-    if not moved and not (flag and left):
+    waiting = _units(horizon, homeless)
+    for _ in range(_ROUNDS):
+        left = []
+        for together in waiting:
+            booking, wanted = together[0]
+            rows = [row for row, _ in together]
+            # NOTE: each keeps its place until it has found another: nobody
+            # else gets the place of one that finds none.
+            there = _without(horizon, free, rows)
+            if there is None:
+                continue
+            outcome = pool_planning.plan(there, [lease_demands.of_rows(
+                f'{standing.name(booking)}:home', rows,
+                instants.instant(booking.starts_at),
+                instants.instant(booking.ends_at),
+                horizon.eligible(wanted) & hosts, margin,
+                horizon.standing(horizon.fleet.number(booking.node_uuid)))])
+            if isinstance(outcome, pool_plans.PoolRefusal):
+                left.append(together)
+                continue
+            # NOTE: where they are is known when all are planned; until then
+            # the next ones may still move them.
+            free = outcome.pool
+            homes.update((placed.id, row) for row, placed
+                         in zip(rows, outcome.granted[0], strict=True))
+        if len(left) in (0, len(waiting)):
+            break
+        # NOTE: those that have found a place may have left one.
+        waiting = left
+    difference = difference_module.compare(horizon, free, renamed=homes)
+    moved = [row for row, _ in homeless if row in difference.homes]
+    lacking = [row for together in left for row, _ in together
+               if row not in difference.homes]
+    if not difference.homes:
         return 0
-    generations = dict(difference.generations)
-    for booking in moved:
-        number = horizon.fleet.number(booking.node_uuid)
-        generations.update([horizon.generation(number)])
+    left_behind = seen.Seen(dict(
+        horizon.generation(horizon.fleet.number(row.node_uuid))
+        for row in moved))
     with engine.database.write() as connection:
-        carry_out.claim(connection, horizon, carry_out.Difference(
-            generations, difference.homes))
+        commit.commit(connection, left_behind, horizon.now, difference)
         if flag:
-            db_leases.flag_resources(
-                connection, changed={each.reservation_id for each in moved},
-                missing={each.reservation_id for each in left},
-                now=horizon.now)
+            db_leases.flag_replaced(
+                connection, {each.reservation_id for each in moved},
+                {each.reservation_id for each in lacking} | {
+                    row.reservation_id for row, _ in horizon.lacking()},
+                horizon.now)
     if moved:
         _tell(engine, {each.reservation_id for each in moved})
     return len(moved)
 
 
 def _without(horizon: timelines.Horizon, there: pool.Pool,
-             rows: Sequence[leases.NodeBooking]) -> pool.Pool:
-    """Take rows out of the pool, as far as they are drawn there."""
+             rows: Sequence[leases.NodeBooking]) -> pool.Pool | None:
+    """Take rows out of the pool, as far as they are drawn there.
+
+    :returns: ``None`` where a plan for another one has moved them already.
+    """
     names = {standing.name(row) for row in rows}
-    return there.without([
-        each for number in fleet.members(horizon.fleet.mask(
-            row.node_uuid for row in rows))
-        for each in there.on(number) if each.id in names])
+    drawn: list[instances.Promise] = []
+    for number in fleet.members(horizon.fleet.mask(
+            row.node_uuid for row in rows)):
+        found = _parts(there, number, names)
+        if not found and _parts(horizon.pool, number, names):
+            return None
+        drawn.extend(found)
+    return there.without(drawn)
 
 
-def _units(horizon: timelines.Horizon, homeless: Sequence[_Stranded]
-           ) -> list[list[_Stranded]]:
+def _parts(there: pool.Pool, number: int,
+           names: Set[str]) -> list[instances.Promise]:
+    return [each for each in there.on(number)
+            if standing.whole(each.id) in names]
+
+
+def _units(horizon: timelines.Horizon, homeless: Sequence[timelines.Displaced]
+           ) -> list[list[timelines.Displaced]]:
     """Put together what has to be on one host, by when it starts."""
-    found: dict[str, list[_Stranded]] = {}
+    found: dict[str, list[timelines.Displaced]] = {}
     for row, wanted in homeless:
         here = horizon.standing(horizon.fleet.number(row.node_uuid))
         asked = here.instances.get(row.reservation_id)
@@ -176,7 +199,7 @@ def _units(horizon: timelines.Horizon, homeless: Sequence[_Stranded]
 
 def _tell(engine: Engine, reservation_ids: Set[str]) -> None:
     """Tell which leases have other nodes than before."""
-    with engine.database.read() as connection:
+    with engine.database.snapshot() as connection:
         flags = db_lease_work.read_flags(connection, reservation_ids)
         changed = db_leases.read(connection, {
             flags[each].lease_id for each in reservation_ids & flags.keys()})

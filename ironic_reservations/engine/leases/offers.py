@@ -163,6 +163,18 @@ def _told(kind: str, horizon: timelines.Horizon,
     return {'kind': kind, 'detail': detail, 'lease': body(ask)}
 
 
+def within_limits(kind: str, now: datetime.datetime,
+                  ask: leases.LeaseAsk) -> dict[str, Any]:
+    """Return an offer of what the limits of a project leave.
+
+    :param kind: whether it is shorter, or of fewer hosts.
+    """
+    window = f'from {shown(ask.start or now)} until {shown(ask.end)}'
+    counts = ' and '.join(str(wish.least) for wish in ask.wishes)
+    return {'kind': kind, 'lease': body(ask), 'detail': (
+        f'Within the limits, {counts} would be accepted {window}.')}
+
+
 def body(ask: leases.LeaseAsk) -> dict[str, Any]:
     """Give a request as it would be posted."""
     posted: dict[str, Any] = {

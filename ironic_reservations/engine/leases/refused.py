@@ -210,7 +210,7 @@ def _blockers(horizon: timelines.Horizon, project_id: str | None,
             for booking, _ in horizon.standing(number).promised}
     told: dict[tuple[Any, ...], dict[str, Any]] = {}
     for each in blocking:
-        row = rows.get(each.id)
+        row = rows.get(standing.whole(each.id))
         if row is None:
             continue
         own = row.project_id == project_id

@@ -22,14 +22,15 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import carry_out
+from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen
 from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import facts
 from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
@@ -53,7 +54,7 @@ class Replanned:
     """
 
     horizon: timelines.Horizon
-    difference: carry_out.Difference
+    difference: difference_module.Difference
     lease: leases.Lease
     kept: tuple[leases.NodeBooking, ...]
     dropped: tuple[leases.NodeBooking, ...]
@@ -123,7 +124,7 @@ class _Task:
                    for booking in staying}
         self._free = horizon.pool.without(
             [each for number in numbers for each in horizon.pool.on(number)
-             if each.id in self._own])
+             if standing.whole(each.id) in self._own])
 
     def pending(self) -> Replanned:
         """Plan all nodes of a lease that has not started."""
@@ -172,16 +173,22 @@ class _Task:
             kept.extend(stays)
             ended.extend(goes)
         usable = [row for row in kept if self._on_timeline(row)]
-        staying = [self._staying(row) for row in usable]
+        # NOTE: what asks for no more than it has is not refused it, whatever
+        # has come to be wrong with the host.
+        staying = [self._staying(row) for row in usable
+                   if self._after.end > row.ends_at]
+        overtaken = {other: row for row in kept
+                     if not self._on_timeline(row)
+                     for other in self._overtaken(row, kept)}
         homes = {f'{row.reservation_id}:{row.place}:{standing.name(other)}':
-                 other for row in kept if not self._on_timeline(row)
-                 for other in self._overtaken(row)}
+                 other for other, row in overtaken.items()}
         moving = [self._home(key, row) for key, row in homes.items()]
         growing = [demand for each in self._after.reservations
                    if (demand := self._growing(each, kept, ended))
                    is not None]
         # NOTE: what is given back stays until its node is clean again.
-        free = self._free.adding(self._leaving(ended))
+        free = self._free.adding([*self._leaving(ended),
+                                  *self._keeping(usable)])
         demands = [*staying, *moving, *growing]
         outcome = pool_planning.plan(free, demands)
         if isinstance(outcome, pool_plans.PoolRefusal):
@@ -246,24 +253,52 @@ class _Task:
         return self._horizon.fleet.number(row.node_uuid)
 
     def _broken(self, row: leases.NodeBooking) -> bool:
-        return self._horizon.standing(
-            self._number(row)).broken() is not None
+        """Tell whether a node is not what was promised, or of no use."""
+        number = self._number(row)
+        return (self._horizon.standing(number).broken() is not None
+                or not self._horizon.suits(
+                    number, self._wanted[row.reservation_id]))
 
     def _idle(self, row: leases.NodeBooking) -> bool:
         node = self._horizon.standing(self._number(row)).host.node
         if node.compute:
             # NOTE: which server came by which booking nobody can tell.
             return True
-        return (node.provision_state == facts.AVAILABLE
+        return (node.provision_state == node_condition.AVAILABLE
                 and node.instance_uuid is None)
 
     def _on_timeline(self, row: leases.NodeBooking) -> bool:
         """Tell whether a node can serve anything new, and so has a plan."""
         return bool(self._horizon.usable >> self._number(row) & 1)
 
+    def _keeping(self, rows: Sequence[leases.NodeBooking]
+                 ) -> list[instances.Promise]:
+        """Give what rows go on having, as it is drawn now.
+
+        NOTE: of a node that is to be had for longer, all is planned anew.
+        """
+        names = {standing.name(row) for row in rows
+                 if self._after.end <= row.ends_at
+                 or self._is_compute(row)}
+        end = instants.instant(self._after.end)
+        found: list[instances.Promise] = []
+        for number in {self._number(row) for row in rows}:
+            for each in self._horizon.pool.on(number):
+                if standing.whole(each.id) not in names or each.start >= end:
+                    continue
+                until = min(each.end, end)
+                found.append(dataclasses.replace(
+                    each, end=until, movable=False, margin=min(
+                        self._margin, each.end + each.margin - until)))
+        return found
+
+    def _is_compute(self, row: leases.NodeBooking) -> bool:
+        return self._horizon.standing(self._number(row)).host.node.compute
+
     def _staying(self, row: leases.NodeBooking) -> instances.Wish:
         here = self._horizon.standing(self._number(row))
-        start = instants.instant(row.starts_at)
+        start = instants.instant(row.ends_at if here.host.node.compute
+                                 else row.starts_at)
         return lease_demands.of_rows(
             f'{row.reservation_id}:{row.place}', [row], start,
             max(instants.instant(self._after.end), start + 1),
@@ -284,10 +319,12 @@ class _Task:
                 min(instants.instant(row.starts_at), end - 1), end, number,
                 1 << number, False)
             if here.host.node.compute:
+                # NOTE: what comes after it was planned beside all that was
+                # there until its end, and not beside what is late.
                 leaving.append(dataclasses.replace(
                     instance_standing.seated(
                         booked, here.instances[row.reservation_id]),
-                    end=until))
+                    end=min(until, instants.instant(row.ends_at))))
                 continue
             until = max(end + self._margin, until)
             starts = self._free.timeline.starts[number]
@@ -297,7 +334,8 @@ class _Task:
             leaving.append(dataclasses.replace(booked, margin=until - end))
         return leaving
 
-    def _overtaken(self, row: leases.NodeBooking
+    def _overtaken(self, row: leases.NodeBooking,
+                   kept: Sequence[leases.NodeBooking]
                    ) -> list[leases.NodeBooking]:
         """Give what is planned where a host that cannot be used stays.
 
@@ -306,12 +344,31 @@ class _Task:
         """
         before, after = self._before.end, self._after.end
         here = self._horizon.standing(self._number(row))
-        if after <= before or here.host.node.compute:
+        if after <= before:
             return []
+        if here.host.node.compute:
+            return self._crowded_out(here, kept)
         until = instants.instant(after) + self._margin
         return [other for other, _ in here.promised
                 if not other.begun and other.starts_at >= before
             and instants.instant(other.starts_at) < until]
+
+    def _crowded_out(self, here: standing.Standing,
+                     kept: Sequence[leases.NodeBooking]
+                     ) -> list[leases.NodeBooking]:
+        """Give what a compute host has no room for beside what stays."""
+        staying = {row.id for row in kept}
+        end = instants.instant(self._after.end)
+        there = [instance_standing.seated(
+            standing.of_row(row, 0, self._horizon.now, 0, 1),
+            here.instances[row.reservation_id]) for row, _ in here.promised]
+        known = {row.id for row, _ in instance_standing.excess(here, there)}
+        longer = [dataclasses.replace(each, end=end, movable=False)
+                  if row.id in staying else each
+                  for each, (row, _) in zip(there, here.promised,
+                                            strict=True)]
+        return [row for row, _ in instance_standing.excess(here, longer)
+                if row.id not in known and row.id not in staying]
 
     def _home(self, key: str, row: leases.NodeBooking) -> instances.Wish:
         here = self._horizon.standing(self._number(row))
@@ -396,10 +453,10 @@ class _Task:
                    homes: Mapping[str, leases.NodeBooking] | None = None
                    ) -> Replanned:
         horizon = self._horizon
-        difference = carry_out.compare(horizon, after, self._own, homes)
-        generations = dict(difference.generations)
-        generations.update(horizon.generation(self._number(row))
-                           for row in self._before.bookings)
+        difference = difference_module.compare(horizon, after, self._own,
+                                               homes)
+        own = seen.Seen(dict(horizon.generation(self._number(row))
+                             for row in self._before.bookings))
         end = self._after.end
         rows = [*(dataclasses.replace(row, ends_at=end) for row in kept),
                 *(dataclasses.replace(row, ends_at=horizon.now,
@@ -417,7 +474,8 @@ class _Task:
                                for row in added)))
             for each in self._after.reservations)
         return Replanned(
-            horizon, carry_out.Difference(generations, difference.homes),
+            horizon, dataclasses.replace(
+                difference, seen=difference.seen.also(own)),
             dataclasses.replace(self._after, reservations=reservations,
                                 degraded=(self._after.degraded
                                           and not healed)),

@@ -14,22 +14,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import datetime
-import hashlib
-import json
 
 from oslo_config import cfg
-import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import claims as db_claims
-from ironic_reservations.db import leases as db_leases
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
 
-#: The longest name of a claim.
-_NAME = 64
 #: What the reconciler is in the middle of.
 _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
             leases.LeaseStatus.DELETING)
@@ -55,6 +49,21 @@ def requirement(hypervisor_properties: str, resource_properties: str,
         raise errors.InvalidValue(str(exc)) from exc
 
 
+def check_terms(wanted: Iterable[requirements.Requirement]) -> None:
+    """Check that what a lease asks of hosts is found out in bounded time.
+
+    NOTE: each comparison is made for each host; what is asked for twice is
+    found out once.
+
+    :raises InvalidValue: its reservations make too many comparisons.
+    """
+    terms = sum(each.terms for each in set(wanted))
+    if terms > requirements.MAX_TERMS:
+        raise errors.InvalidValue(
+            f'The properties of all reservations make {terms} comparisons. '
+            f'Write at most {requirements.MAX_TERMS} for one lease.')
+
+
 def start(asked: datetime.datetime | None,
           now: datetime.datetime) -> datetime.datetime:
     """Give the instant at which a lease starts.
@@ -74,9 +83,11 @@ def start(asked: datetime.datetime | None,
 
 
 def check_window(conf: cfg.ConfigOpts, begin: datetime.datetime,
-                 end: datetime.datetime, now: datetime.datetime) -> None:
+                 end: datetime.datetime, now: datetime.datetime,
+                 limited: bool = True) -> None:
     """Check when a lease starts and ends.
 
+    :param limited: whether the limits of the operator hold.
     :raises InvalidValue: it does not end after its start, and after now.
     :raises LeaseLimit: it is too long, or too far away.
     """
@@ -86,17 +97,23 @@ def check_window(conf: cfg.ConfigOpts, begin: datetime.datetime,
             + (f'start_date {begin.isoformat()}.' if end <= begin
                else f'now, which is {now.isoformat()} here.')
             + ' Give a later end.')
+    if not limited:
+        return
     limits = conf.leases
     seconds = (end - begin).total_seconds()
     if limits.max_duration and seconds > limits.max_duration:
         raise errors.LeaseLimit(
             f'The lease would last {seconds:.0f} seconds; the operator '
-            f'allows {limits.max_duration}. Ask for a shorter one.')
+            f'allows {limits.max_duration}. Ask for a shorter one.',
+            limit='max_duration', allowed=limits.max_duration,
+            asked=int(seconds))
     ahead = (end - now).total_seconds()
     if limits.max_horizon and ahead > limits.max_horizon:
         raise errors.LeaseLimit(
             f'The lease would end {ahead:.0f} seconds from now; the operator '
-            f'allows {limits.max_horizon}. Ask for an earlier one.')
+            f'allows {limits.max_horizon}. Ask for an earlier one.',
+            limit='max_horizon', allowed=limits.max_horizon,
+            asked=int(ahead))
 
 
 def latest_end(conf: cfg.ConfigOpts,
@@ -121,25 +138,6 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
             f'before_end_date {asked.isoformat()} is not within the lease, '
             f'from {begin.isoformat()} until {end.isoformat()}.')
     return asked
-
-
-def check_count(conf: cfg.ConfigOpts, connection: sa.Connection,
-                project_id: str | None,
-                now: datetime.datetime | None = None) -> None:
-    """Check how many leases a project has.
-
-    :param now: in the transaction that writes one more; then no other can
-        be written for the project until its end.
-    :raises LeaseLimit: it may have no more.
-    """
-    most = conf.leases.max_leases_per_project
-    if most and now is not None:
-        digest = hashlib.sha256(json.dumps(project_id).encode()).hexdigest()
-        db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
-    if most and db_leases.count_live(connection, project_id) >= most:
-        raise errors.LeaseLimit(
-            f'The project has {most} leases, which is all that the operator '
-            'allows. End one of them first.')
 
 
 def check_wish(least: int, most: int, kind: str,

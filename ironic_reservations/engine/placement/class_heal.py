@@ -80,6 +80,13 @@ class Result:
     reason: str
     said: str = ''
 
+    @property
+    def again(self) -> bool:
+        """Return whether another run may do something about the node."""
+        return self.outcome is Outcome.TO_HEAL or (
+            self.outcome is Outcome.LEFT
+            and self.reason == class_heal.Reason.IN_WORK.value)
+
 
 @dataclasses.dataclass(frozen=True)
 class _Look:
@@ -315,4 +322,5 @@ class _Healing:
 def _type_of(consumer: placement.Consumer) -> str:
     """Give the type of a consumer; one that has none is an instance's."""
     named = consumer.consumer_type
-    return consumers.INSTANCE if named in (None, 'unknown') else named
+    return (consumers.INSTANCE if named in (None, placement.NO_TYPE)
+            else named)

@@ -19,6 +19,7 @@ whoever moves the deadline first.
 from __future__ import annotations
 
 from collections.abc import Collection
+import datetime
 import enum
 
 from oslo_log import log
@@ -26,8 +27,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import hold_calls
@@ -182,16 +182,16 @@ def forget(engine: Engine, hold: holds.Hold,
     def attempt() -> None:
         with engine.database.write() as connection:
             if db_holds.delete(connection, hold) and not keep_promise:
-                end_promise(connection, hold)
+                end_promise(connection, hold, engine.clock())
     retry.until_committed(attempt)
 
 
-def end_promise(connection: sa.Connection, hold: holds.Hold) -> None:
+def end_promise(connection: sa.Connection, hold: holds.Hold,
+                now: datetime.datetime) -> None:
     """End the promise that was made with a hold, unless it is in use.
 
     Belongs into the transaction that gives the hold up, so that whoever dies
     leaves both or neither.
     """
     if hold.state is holds.HoldState.PROMISING:
-        db_nodes.bump(connection, hold.node_uuid)
-        db_reservations.delete_unused(connection, hold.owner)
+        drop_unused.drop_unused(connection, hold.owner, hold.node_uuid, now)

@@ -456,7 +456,8 @@ def _give_up(engine: Engine, uncertain: holds.Hold,
             if given_up is None:
                 return None
             if not again:
-                hold_settle.end_promise(connection, uncertain)
+                hold_settle.end_promise(connection, uncertain,
+                                        engine.clock())
                 return None
             return intend(
                 engine, connection, uncertain.node_uuid,

@@ -32,6 +32,7 @@ from ironic_reservations.db import providers_seen
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import reservation_flavors
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import reservation_providers
 from ironic_reservations.planner import instance_reservations
@@ -49,6 +50,10 @@ MARK = providers.PREFIX.rstrip('_')
 _NAMESPACE = uuid_module.UUID('a2f1c7de-0c39-4f5c-9a30-13c0a45b7a55')
 
 _Seen = dict[str, providers_seen.Seen]
+
+
+class _Changed(Exception):
+    """The lease reservation has changed while it was being repaired."""
 
 
 def read(engine: Engine) -> planner.Rows:
@@ -181,9 +186,21 @@ def _repair(engine: Engine, ident: str,
                 'delete" deletes it.')
     hosts = dict.fromkeys((each.node_uuid for each in its
                            if each.node_uuid), 0)
-    result = reservation_providers.bring(engine, providers.Wanted(
-        ident, rows.projects.get(ident), {**hosts, **(counts or {})},
-        active=counts is not None, servers=providers.Servers.WAIT))
+    flavor = (None if counts is None or engine.nova is None
+              else reservation_flavors.read(engine, ident, counts))
+
+    def before_each() -> None:
+        # NOTE: a lease that ends meanwhile takes all of it back, and nothing
+        # is to be made behind its back.
+        if read(engine).counts.get(ident) != counts:
+            raise _Changed
+    try:
+        result = reservation_providers.bring(engine, providers.Wanted(
+            ident, rows.projects.get(ident), {**hosts, **(counts or {})},
+            active=counts is not None, flavor=flavor,
+            servers=providers.Servers.WAIT), before_each)
+    except _Changed:
+        return 'Somebody is at work on it.'
     return '; '.join(result.waits)
 
 
@@ -194,7 +211,7 @@ def _ours(engine: Engine, ident: str) -> bool:
     offers them.
     """
     with engine.database.read() as connection:
-        if ident in reserved_instances.read_ids(connection):
+        if reserved_instances.is_known(connection, ident):
             return True
     flavor = None if engine.nova is None else engine.nova.flavor(ident)
     return (flavor is not None

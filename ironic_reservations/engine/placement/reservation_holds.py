@@ -31,6 +31,7 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import hold_calls
@@ -159,9 +160,9 @@ def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:
 def _end(engine: Engine, reservation: facts.Reservation) -> None:
     def attempt() -> bool:
         with engine.database.write() as connection:
-            db_nodes.bump(connection, reservation.node_uuid)
-            return db_reservations.delete_unused(connection,
-                                                 reservation.uuid)
+            return drop_unused.drop_unused(
+                connection, reservation.uuid, reservation.node_uuid,
+                engine.clock())
     if retry.until_committed(attempt):
         engine.announcer.tell(announce.DELETE, reservation,
                               lifecycle.End.NODE_TAKEN)

@@ -84,11 +84,13 @@ def bring(engine: Engine, wanted: planner.Wanted,
     """
     if engine.placement is None:
         return Result()
+    slots = planner.Slots(engine.conf.nova.slot_class,
+                          engine.conf.nova.lease_slot_class)
     hosts: frozenset[str] = frozenset()
     failures: list[_Failure] = []
     for _ in range(_ROUNDS):
         seen = reservation_look.look(engine, wanted, hosts)
-        left = planner.steps(wanted, seen, engine.conf.nova.slot_class)
+        left = planner.steps(wanted, seen, slots)
         if not left:
             return Result(tuple(planner.waits(wanted, seen)))
         failures = _take_all(engine, wanted, left, before_each)

@@ -23,7 +23,6 @@ from typing import Any
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.planner.placement import (
@@ -151,7 +150,7 @@ def _take_from(engine: Engine, wanted: planner.Wanted,
     assert there.project_id is not None and there.user_id is not None
     return client.put_allocations(step.about, placement.Wanted(
         left, there.project_id, there.user_id, there.generation,
-        there.consumer_type or consumers.INSTANCE))
+        there.consumer_type))
 
 
 _OF_PLACEMENT: dict[Act, Callable[

@@ -34,6 +34,7 @@ import dataclasses
 import enum
 from typing import Any
 
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
 from ironic_reservations.planner.placement import flavors
 
@@ -42,11 +43,6 @@ LUMP = 1_000_003
 #: The classes that a node has no more once it has its own.
 OLD = frozenset({flavors.VCPU, flavors.PCPU, flavors.MEMORY_MB,
                  flavors.DISK_GB})
-#: The states of a node whose instance stays, as far as anybody knows.
-SETTLED = frozenset({
-    'active', 'error', 'rescue', 'rescuing', 'rescue wait', 'rescue failed',
-    'unrescuing', 'unrescue failed', 'servicing', 'service wait',
-    'service hold', 'service failed'})
 
 Inventory = Mapping[str, Mapping[str, Any]]
 
@@ -150,7 +146,7 @@ def judge(view: View) -> Verdict:
             return Verdict(Step.TAKE_BACK, consumer)
     if not used:
         return Verdict(Step.OPEN if is_lump(offered, name) else Reason.FREE)
-    if node.provision_state not in SETTLED:
+    if not node_condition.stays(node):
         return Verdict(Reason.IN_WORK, said=(
             f'The node is {node.provision_state}. Run it again later.'))
     return _judge_used(view, offered, name)

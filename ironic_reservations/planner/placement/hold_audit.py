@@ -54,6 +54,8 @@ class Kind(enum.StrEnum):
     RESERVATION_DIFFERS = 'reservation_differs'
     #: One that is over has something still.
     RESERVATION_LEFTOVER = 'reservation_leftover'
+    #: A lease that is active has no private flavor in Nova.
+    FLAVOR_MISSING = 'flavor_missing'
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -92,6 +92,12 @@ def compare(rows: Rows, offered: Mapping[str, Offered],
             f'No lease is active that has the reservation {ident}, and its '
             + ('class' if ident in left else 'flavor') + ' is there still.',
             ident))
+    if flavors is not None:
+        found.extend(Difference(
+            Kind.FLAVOR_MISSING, '', None,
+            f'The lease of the reservation {ident} is active, and Nova has '
+            'no flavor by which servers could be started on it.', ident)
+            for ident in rows.counts.keys() - flavors)
     return sorted(found)
 
 

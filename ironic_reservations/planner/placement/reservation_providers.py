@@ -77,6 +77,7 @@ class FlavorWanted:
         is.
     :ivar ephemeral_gb: in GiB.
     :ivar swap_mb: in MiB.
+    :ivar shared: whether a compute host is among its hosts.
     """
 
     vcpus: int
@@ -87,6 +88,22 @@ class FlavorWanted:
     keeps_sizes: bool = False
     ephemeral_gb: int = 0
     swap_mb: int = 0
+    shared: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Slots:
+    """Classes of which a host gives each server one.
+
+    :ivar of_nodes: given by nodes of Ironic, and by nothing else; a flavor
+        that asks for it alone never gets a server onto a compute host, where
+        nothing that it uses would be counted.
+    :ivar of_leases: given by nodes of Ironic and by compute hosts, and asked
+        for by the private flavors of leases that have compute hosts.
+    """
+
+    of_nodes: str
+    of_leases: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,13 +238,12 @@ def offer_of(total: int, closed: bool = False) -> dict[str, float]:
 
 
 def extra_specs(reservation_id: str, flavor: FlavorWanted,
-                slot_class: str) -> dict[str, str]:
+                slots: Slots) -> dict[str, str]:
     """Give what the flavor of a lease reservation asks for.
 
     NOTE: the scheduler of Nova looks for the host among the providers that a
     server gets something of, and finds none where all of that is a child's.
 
-    :param slot_class: of which each host has some.
     """
     kept = {key: value for key, value in flavor.extra_specs.items()
             if (match := _RESOURCES.fullmatch(key)) is None
@@ -243,18 +259,18 @@ def extra_specs(reservation_id: str, flavor: FlavorWanted,
         _ASKED.match(key) and value.strip() != '0'
         for key, value in kept.items())
     if not of_the_host:
-        specs[f'resources:{slot_class}'] = '1'
+        slot = slots.of_leases if flavor.shared else slots.of_nodes
+        specs[f'resources:{slot}'] = '1'
     return specs
 
 
-def steps(wanted: Wanted, seen: Seen, slot_class: str) -> list[Step]:
+def steps(wanted: Wanted, seen: Seen, slots: Slots) -> list[Step]:
     """Say what can be done now, in the order in which to do it.
 
-    :param slot_class: see :func:`extra_specs`.
     :returns: nothing where all is as it should be, or where there is
         something to wait for: see :func:`waits`.
     """
-    return list(_active(wanted, seen, slot_class) if wanted.active
+    return list(_active(wanted, seen, slots) if wanted.active
                 else _ended(wanted, seen))
 
 
@@ -274,7 +290,7 @@ def waits(wanted: Wanted, seen: Seen) -> list[str]:
             'there']
 
 
-def _active(wanted: Wanted, seen: Seen, slot_class: str) -> Iterator[Step]:
+def _active(wanted: Wanted, seen: Seen, slots: Slots) -> Iterator[Step]:
     if not seen.class_there:
         yield Step(Act.ENSURE_CLASS)
     for host, total in sorted(wanted.counts.items()):
@@ -287,11 +303,11 @@ def _active(wanted: Wanted, seen: Seen, slot_class: str) -> Iterator[Step]:
         else:
             yield from _take_back(host, child)
     if seen.nova and wanted.flavor is not None:
-        yield from _flavor(wanted, wanted.flavor, seen.flavor, slot_class)
+        yield from _flavor(wanted, wanted.flavor, seen.flavor, slots)
 
 
 def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
-            slot_class: str) -> Iterator[Step]:
+            slots: Slots) -> Iterator[Step]:
     """NOTE: who may use it is last, since it asks for nothing before."""
     if seen is not None and not flavor.keeps_sizes and sizes_of(flavor) != (
             seen.vcpus, seen.memory_mb, seen.disk_gb, seen.ephemeral_gb,
@@ -299,10 +315,15 @@ def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
         # NOTE: nobody can change them; servers keep what they have.
         yield Step(Act.DELETE_FLAVOR)
         seen = None
-    specs = extra_specs(wanted.reservation_id, flavor, slot_class)
+    specs = extra_specs(wanted.reservation_id, flavor, slots)
     if seen is None:
         yield Step(Act.MAKE_FLAVOR)
         seen = FlavorSeen(0, 0, 0, {}, frozenset())
+    # NOTE: the hosts of a lease may have become others; to Nova 0 means that
+    # the flavor does not ask for it.
+    specs.update({key: '0' for slot in (slots.of_nodes, slots.of_leases)
+                  if (key := f'resources:{slot}') not in specs
+                  and seen.extra_specs.get(key, '0') != '0'})
     missing = {key: value for key, value in specs.items()
                if seen.extra_specs.get(key) != value}
     if missing:

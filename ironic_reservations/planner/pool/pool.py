@@ -23,6 +23,7 @@ whole hosts works on it as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -113,6 +114,12 @@ class Pool:
         return draft.pool()
 
 
+#: Refuses what a host may not be promised: its number, what it has, and the
+#: instances before and after.
+_Check = Callable[[int, shares.Capacity, Sequence[instances.Instance],
+                   Sequence[instances.Instance]], None]
+
+
 @dataclasses.dataclass(slots=True)
 class Draft:
     """A pool while it is being changed; a host's row is replaced whole."""
@@ -174,8 +181,24 @@ class Draft:
         """Replace all that is promised of a host.
 
         :raises ValueError: where it is promised whole and something else
-            besides, or an instance that may move has no room.
+            besides, or has no room for an instance that may move and was not
+            there before.
         """
+        self._replace(node, row, _check)
+
+    def draw(self, node: int, row: Iterable[instances.Promise]) -> None:
+        """Replace all that is promised of a host, as it stands in the rows.
+
+        NOTE: a host that is promised to more than it has room for stays so:
+        nothing new gets in, and what leaves makes room.
+
+        :raises ValueError: where it is promised whole and something else
+            besides.
+        """
+        self._replace(node, row)
+
+    def _replace(self, node: int, row: Iterable[instances.Promise],
+                 check: _Check | None = None) -> None:
         whole: list[bookings.Booking] = []
         there: list[instances.Instance] = []
         for each in row:
@@ -188,7 +211,8 @@ class Draft:
         if capacity is None:
             whole.extend(self._seat(node, each) for each in there)
         elif there:
-            _check(node, capacity, there)
+            if check is not None:
+                check(node, capacity, self.rows[node], there)
             bit = 1 << node
             whole.extend(
                 Shared(f'shared/{node}/{start}', start, end, node, bit, False)
@@ -277,10 +301,12 @@ class Draft:
 
 
 def _check(node: int, capacity: shares.Capacity,
+           before: Sequence[instances.Instance],
            there: Sequence[instances.Instance]) -> None:
-    """Refuse a row in which an instance that may move has no room.
+    """Refuse a row with an instance for which there is no room.
 
-    NOTE: an inventory may have shrunk below what has started.
+    NOTE: an inventory may have shrunk below what is promised, or something
+    be late; so that what was there before may have no room.
     """
     if not any(each.movable for each in there):
         return
@@ -288,8 +314,10 @@ def _check(node: int, capacity: shares.Capacity,
     if all(amount <= capacity.get(name, 0)
            for name, amount in peaks.items()):
         return
+    known = {each.id: each for each in before}
     for each in there:
-        if each.movable and not shares.fits(capacity, there, each):
+        if each.movable and known.get(each.id) != each and not shares.fits(
+                capacity, there, each):
             raise ValueError(
                 f'The host {node} has no room for the instance {each.id}. '
                 'Plan it anew.')

@@ -34,6 +34,9 @@ TOKENS = {
     'token-of-nova': (None, ('admin', 'member', 'reader', 'service')),
     'token-of-one': (PROJECTS['one'], ('member', 'reader')),
     'token-of-two': (PROJECTS['two'], ('member', 'reader')),
+    'token-of-reader-of-one': (PROJECTS['one'], ('reader',)),
+    'token-of-foreign-admin': (PROJECTS['two'], (
+        'admin', 'manager', 'member', 'reader', 'service')),
 }
 
 

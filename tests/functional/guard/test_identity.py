@@ -111,6 +111,29 @@ class KeystoneTestCase(base.GuardTestCase):
         reply = self.deploy(node.uuid)
         self.assertEqual((404, None), (reply.status, reply.code))
 
+    def test_foreign_admin(self):
+        """Admin and service of some project were taken for the cloud's.
+
+        They read others' proofs, and deleted and renamed what was theirs.
+        """
+        mine = self._owned('one')
+        self._as('one')
+        path = f'/v1/reservations/{self.reserve(mine.uuid)["uuid"]}'
+        self._as('foreign-admin')
+        for method, document in (
+                ('GET', None), ('DELETE', None),
+                ('PATCH', [{'op': 'replace', 'path': '/ttl', 'value': 60}])):
+            self.assertEqual(404, self.send(
+                method, path, document, headers=base.OURS).status, method)
+        self.assertEqual([], self.send(
+            'GET', '/v1/reservations').document['reservations'])
+        self.assertEqual(403, self.send(
+            'POST', '/v1/os-hosts', {'name': mine.uuid}).status)
+        self.assertEqual(409, self.send('POST', '/v1/reservations', {
+            'instance_uuid': str(uuid.uuid4()), 'node_uuid': [mine.uuid],
+        }).status)
+        self.assertEqual(404, self.bind(mine.uuid, str(uuid.uuid4())).status)
+
     def test_service_is_vouched_for_by_the_instance(self):
         node, = self.enroll()
         reservation = self.reserve(node.uuid)

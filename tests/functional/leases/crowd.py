@@ -50,7 +50,7 @@ def options(ironic_url: str) -> dict[str, Any]:
             'ironic__poll_interval': 1, 'ironic__claim_ttl': CLAIM_TTL,
             'ironic__confirm': 'mirror', 'leases__claim_ttl': CLAIM_TTL,
             'leases__workers': WORKERS, 'leases__max_backoff': 1,
-            'guard__passage_timeout': CLAIM_TTL,
+            'guard__passage_timeout': CLAIM_TTL, 'guard__rpc_timeout': 1,
             'reservations__sweep_interval': 1}
 
 

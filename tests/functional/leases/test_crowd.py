@@ -185,6 +185,7 @@ class _Crowd:
         """Nothing is left but leases that are over, and were told of."""
         self.world.clock.advance(crowd.CLAIM_TTL)
         sweep.sweep(self.world.engine)
+        self.world.find_out()
         self.assertEqual([], self.leasing.rows())
         self.assertEqual([], self.world.passages())
         self.assertEqual({}, self.leasing.stale())

@@ -32,6 +32,8 @@ from tests import world
 NOBODY = '00000000-0000-0000-0000-000000000000'
 GOLD = 'CUSTOM_GOLD'
 SLOT = 'CUSTOM_IRONIC_SLOT'
+#: What compute hosts give servers of leases, and nodes as well.
+LEASE_SLOT = 'CUSTOM_LEASE_SLOT'
 ONE: Mapping[str, Any] = {
     'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1,
     'allocation_ratio': 1.0}
@@ -130,13 +132,13 @@ class Nodes:
         :param ratios: how often it gives each class, VCPU once.
         """
         uuid = world.new_uuid()
-        _worked(self._client.ensure_class(SLOT))
+        _worked(self._client.ensure_class(LEASE_SLOT))
         _worked(self._client.create_provider(uuid, name or f'host-{uuid}'))
         self.offer(uuid, {
             name: {**ONE, 'total': total, 'max_unit': total,
                    'allocation_ratio': ratios.get(name, 1.0)}
             for name, total in (('VCPU', vcpus), ('MEMORY_MB', memory_mb),
-                                ('DISK_GB', disk_gb), (SLOT, slots))})
+                                ('DISK_GB', disk_gb), (LEASE_SLOT, slots))})
         return uuid
 
     def serve(self, host: str, **amounts: int) -> str:

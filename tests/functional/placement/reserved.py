@@ -32,6 +32,7 @@ from tests.functional.placement import ground
 from tests.functional.placement import in_memory
 
 SLOT = in_memory.SLOT
+SLOTS = planner.Slots(SLOT, in_memory.LEASE_SLOT)
 PROJECT = 'a-project'
 FLAVOR = planner.FlavorWanted(2, 4096, 10)
 
@@ -49,6 +50,7 @@ class TestCase(ground.TestCase):
             self.engine, nova=nova.Nova(self.to_nova, authenticated=False))
         self.nova.deleted = self.client.delete_allocations
         self.client.ensure_class(SLOT)
+        self.client.ensure_class(in_memory.LEASE_SLOT)
 
     def host(self, slots: int = 4) -> str:
         """Make the provider of a host as nova-compute does; gives it."""
@@ -99,8 +101,12 @@ class TestCase(ground.TestCase):
                  ) -> Any:
         """Claim what the flavor asks for."""
         return self.client.put_allocations(uuid, in_memory.wanted(
-            {host: {SLOT: 1}, reservation_look.child_of(host): {
+            {host: {self.slot(host): 1}, reservation_look.child_of(host): {
                 wanted.class_name: 1}}, consumer_type='INSTANCE'))
+
+    def slot(self, host: str) -> str:
+        """Give what the scheduler finds a host by."""
+        return SLOT
 
     def offers(self) -> Offers:
         """Give (total, reserved) of each class of a reservation, by host."""
@@ -134,7 +140,7 @@ class TestCase(ground.TestCase):
                          self.classes())
         self.assertEqual(
             {each.reservation_id: (planner.extra_specs(
-                each.reservation_id, each.flavor, SLOT), {each.project_id})
+                each.reservation_id, each.flavor, SLOTS), {each.project_id})
              for each in wanted if each.flavor is not None},
             {ident: (flavor.extra_specs, flavor.projects)
              for ident, flavor in self.nova.flavors.items()})

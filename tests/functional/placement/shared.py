@@ -22,7 +22,9 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import seen
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import holds
@@ -32,6 +34,7 @@ from ironic_reservations.planner.placement import (
 )
 from tests import leasing
 from tests import world
+from tests.functional.placement import in_memory
 from tests.functional.placement import test_instance_leases
 
 SIZES = (2, 512, 5)
@@ -70,7 +73,7 @@ def write_lease(engine: engine_module.Engine, counts: Mapping[str, int],
     if engine.nova is not None:
         lease = leases.with_flavors(lease)
     with engine.database.write() as opened:
-        db_nodes.bump_all(opened, counts.keys())
+        commit.commit(opened, seen.read(opened, counts.keys()), now)
         db_leases.insert(opened, lease, lease.start, None, None)
         db_bookings.insert_many(opened, bookings, 'me', now)
     return lease
@@ -119,9 +122,19 @@ class TestCase(test_instance_leases.TestCase):
         asked = lease.reservations[0].instances
         assert asked is not None
         return self.wanted(
-            counts, flavor=planner.FlavorWanted(*asked.sizes),
+            counts, flavor=planner.FlavorWanted(
+                *asked.sizes, shared=any(map(self.is_shared, counts))),
             reservation_id=lease.reservations[0].id,
             project_id=leasing.PROJECT)
+
+    def slot(self, host: str) -> str:
+        return (in_memory.LEASE_SLOT if self.is_shared(host)
+                else super().slot(host))
+
+    def is_shared(self, host: str) -> bool:
+        """Tell whether a host is a compute host."""
+        with self.engine.database.read() as opened:
+            return db_nodes.read_nodes(opened, (host,))[host].compute
 
     def usage(self, host: str) -> dict[str, int]:
         """Read what is used of a host, without what is not."""

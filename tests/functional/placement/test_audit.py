@@ -183,7 +183,8 @@ class TestFindings(_TestCase):
         self.assertEqual([], self.found())
         for uuid in (node, used):
             with self.engine.database.write() as opened:
-                db_nodes.delete_node(opened, uuid)
+                generations = db_nodes.read_generations(opened, [uuid])
+                db_nodes.delete_node(opened, uuid, generations[uuid])
         # NOTE: the mirror may be wrong, so Ironic is asked.
         self.assertEqual({Kind.PROVIDER_LEFTOVER: False}, self.repair())
         self.world.ironic.remove(node)

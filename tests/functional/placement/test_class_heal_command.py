@@ -77,7 +77,9 @@ class TestCommand(test_class_heal.TestCase):
         self.assertIn('2 nodes: 1 in order, 1 healed.', said)
         self.assert_healed(node, instance)
         status, said, _ = self.command('--apply')
-        self.assertEqual((0, '2 nodes: 2 in order.\n'), (status, said))
+        self.assertEqual(
+            (0, '2 nodes: 2 in order. Nothing is left to be done.\n'),
+            (status, said))
         self.assertEqual((0, said), self.command()[:2])
 
     def test_what_is_left_is_status_1_and_says_why(self) -> None:
@@ -95,6 +97,19 @@ class TestCommand(test_class_heal.TestCase):
                                                told[node]['reason']))
         self.assertIn('deploying', told[node]['detail'])
         self.assertEqual('healed', told[healed]['outcome'])
+
+    def test_nothing_left_to_do_is_told_from_left_alone(self) -> None:
+        """Who runs it again for as long as it says 1 comes to an end."""
+        self.used_node_without_allocation()
+        status, said, _ = self.command('--apply', '--skip-unallocated')
+        self.assertEqual(3, status, said)
+        self.assertIn('1 left alone. Nothing is left to be done. The nodes '
+                      'that were left alone stay so', ' '.join(said.split()))
+        self.old_node(state='deploying')
+        status, said, _ = self.command('--apply', '--skip-unallocated')
+        self.assertEqual(1, status, said)
+        self.assertIn('1 in work, 1 left alone. Run it again later',
+                      ' '.join(said.split()))
 
     def test_one_node_is_named_by_its_uuid(self) -> None:
         (node, instance), (_, other) = self.old_node(), self.old_node()

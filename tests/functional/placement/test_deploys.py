@@ -173,8 +173,7 @@ class TestMove(TestCase):
                 died = False
             except faults.Died:
                 pass
-            self.world.clock.advance(
-                self.world.conf.guard.passage_timeout + 1)
+            self.world.find_out()
             mirror.refresh_all(self.engine)
             mirror.settle_starting(self.engine)
             self.settle()

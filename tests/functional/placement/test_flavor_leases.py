@@ -39,7 +39,7 @@ from tests.functional.placement import beside
 from tests.functional.placement import ground
 from tests.functional.placement import in_memory
 
-SLOT = in_memory.SLOT
+SLOT, LEASE_SLOT = in_memory.SLOT, in_memory.LEASE_SLOT
 ZEROS = {f'resources:{name}': '0' for name in planner.SIZES}
 GOLD = {**ZEROS, 'resources:CUSTOM_GOLD': '1'}
 
@@ -72,6 +72,7 @@ class _Flavors:
         self.crew = lease_crew.Crew(self.engine)
         self.providers = in_memory.Nodes(self.client)
         self.client.ensure_class(SLOT)
+        self.client.ensure_class(LEASE_SLOT)
 
     def traits(self, provider: str, *traits: str) -> None:
         """Have Placement say which traits a host has."""
@@ -86,7 +87,8 @@ class _Flavors:
                                  traits=frozenset(traits))
         self.providers.add(uuid)
         self.providers.offer(uuid, {in_memory.GOLD: in_memory.ONE,
-                                    SLOT: in_memory.ONE})
+                                    SLOT: in_memory.ONE,
+                                    LEASE_SLOT: in_memory.ONE})
         self.traits(uuid, *traits)
         hosts.add(self.engine, uuid, {})
         return uuid
@@ -130,14 +132,15 @@ class _Flavors:
         answer = self.client.put_allocations(uuid, in_memory.wanted(
             way, consumer_type='INSTANCE'))
         self.assertTrue(answer.done, answer)
-        host, = (each for each, has in way.items() if SLOT in has)
+        host, = (each for each, has in way.items()
+                 if {SLOT, LEASE_SLOT} & has.keys())
         return host
 
-    def reserved(self, lease: leases.Lease, place: int, host: str
-                 ) -> list[dict[str, Any]]:
+    def reserved(self, lease: leases.Lease, place: int, host: str,
+                 slot: str = SLOT) -> list[dict[str, Any]]:
         """Give the only way to a server of a reservation."""
         name = planner.class_of(lease.reservations[place].id)
-        return [{host: {SLOT: 1},
+        return [{host: {slot: 1},
                  reservation_look.child_of(host): {name: 1}}]
 
 
@@ -166,7 +169,8 @@ class _Life(_Flavors):
         self.assertEqual([[], []], [self.ways('7'), self.ways('9')])
         self.assertEqual([{plain: {'CUSTOM_GOLD': 1}}], self.ways('8'))
         self.assertEqual(self.reserved(lease, 0, fast), self.ways(node))
-        self.assertEqual(self.reserved(lease, 1, host), self.ways(share))
+        self.assertEqual(self.reserved(lease, 1, host, LEASE_SLOT),
+                         self.ways(share))
         self.assertEqual((64, 1024, 500, 0, ''), self.sizes(node))
         self.assertEqual((2, 512, 5, 10, 1000), self.sizes(share))
         self.assertEqual('uefi', self.nova.flavors[node].extra_specs[
@@ -178,7 +182,7 @@ class _Life(_Flavors):
             self.boot(each) for each in (node, share, share)])
         self.assertEqual([[], []], [self.ways(node), self.ways(share)])
         self.assertEqual({'DISK_GB': 32, 'MEMORY_MB': 1024, 'VCPU': 8,
-                          SLOT: 2}, self.usage(host))
+                          LEASE_SLOT: 2}, self.usage(host))
         self.work(4)
         self.assertIs(leases.LeaseStatus.TERMINATED,
                       self.leasing.reload(lease).status)
@@ -239,7 +243,8 @@ class TestInMemory(_Life, ground.TestCase):
         self.assertEqual(4, self.usage(host)['CUSTOM_NIC'])
         self.assertEqual([], self.ways('1'))
         ident = lease.reservations[0].id
-        self.assertEqual(self.reserved(lease, 0, host), self.ways(ident))
+        self.assertEqual(self.reserved(lease, 0, host, LEASE_SLOT),
+                         self.ways(ident))
         self.assertEqual([host, host], [self.boot(ident) for _ in range(2)])
         self.assertEqual(4, self.usage(host)['CUSTOM_NIC'])
 

@@ -84,6 +84,38 @@ class TestCase(reserved.TestCase):
                 if repair.difference.reservation_id}
 
 
+class TestFlavor(TestCase):
+    """The private flavor of a lease, deleted by hand while it lasts."""
+
+    def test_flavor_deleted_is_found_and_made_again(self) -> None:
+        wanted = self.brought(self.started(1))
+        self.assertEqual([], self.found())
+        made = self.nova.flavors.pop(wanted.reservation_id)
+        self.assertEqual([(Kind.FLAVOR_MISSING, '')], self.found())
+        # What the reconciler does at each audit.
+        kept = placement_keep.audit(self.engine, repair=True)
+        self.assertEqual((), kept.remaining)
+        again = self.nova.flavors[wanted.reservation_id]
+        self.assertEqual((made.extra_specs, made.projects),
+                         (again.extra_specs, again.projects))
+        self.assertEqual([], self.found())
+
+    def test_flavor_of_a_lease_that_ends_meanwhile_is_not_made(
+            self) -> None:
+        wanted = self.brought(self.started(1))
+        self.nova.flavors.clear()
+        report = placement_audit.audit(self.engine)
+        self.over()
+        placement_repair.repair(self.engine, report)
+        self.assertNotIn(wanted.reservation_id, self.nova.flavors)
+
+    def test_nova_that_is_not_asked_lacks_nothing(self) -> None:
+        self.started(1)
+        self.engine = dataclasses.replace(self.engine, nova=None)
+        self.assertNotIn(Kind.FLAVOR_MISSING,
+                         [kind for kind, _ in self.found()])
+
+
 class TestFindings(TestCase):
 
     def test_lease_that_has_what_it_is_to_have_is_clean(self) -> None:
@@ -114,10 +146,14 @@ class TestFindings(TestCase):
     def test_what_is_missing_is_made(self) -> None:
         wanted = self.started(2)
         self.assertEqual(
-            [(Kind.RESERVATION_MISSING, host)
-             for host in sorted(wanted.counts)], self.found())
-        self.assertEqual({Kind.RESERVATION_MISSING: True}, self.repair())
-        self.assert_active(dataclasses.replace(wanted, flavor=None))
+            [(Kind.FLAVOR_MISSING, ''), *(
+                (Kind.RESERVATION_MISSING, host)
+                for host in sorted(wanted.counts))], self.found())
+        self.assertEqual({Kind.FLAVOR_MISSING: True,
+                          Kind.RESERVATION_MISSING: True}, self.repair())
+        self.assertEqual(dict.fromkeys(wanted.counts, {
+            wanted.class_name: (1, 0)}), self.offers())
+        self.assertEqual({wanted.reservation_id}, set(self.nova.flavors))
         self.assertEqual([], self.found())
 
     def test_what_somebody_changed_is_changed_back(self) -> None:

@@ -95,7 +95,8 @@ class TestStart(shared.TestCase):
             self.boot(self.had(lease), host)
         self.assertFalse(self.try_boot(self.had(lease), host,
                                        world.new_uuid()).done)
-        self.assertEqual({**times(2), in_memory.SLOT: 2}, self.usage(host))
+        self.assertEqual({**times(2), in_memory.LEASE_SLOT: 2},
+                         self.usage(host))
         self.assert_clean()
 
     def test_ordinary_servers_get_what_is_not_held(self) -> None:
@@ -251,7 +252,7 @@ class TestStart(shared.TestCase):
         self.work(1)
         booking, = lease.bookings
         with self.engine.database.write() as opened:
-            hosts.db_bookings.move(opened, {booking.id: other},
+            hosts.db_bookings.move(opened, {booking: other},
                                    self.world.clock())
         self.to_nova.down = False
         self.soon()
@@ -420,7 +421,8 @@ class TestEnd(shared.TestCase):
         self.nova.deleting = True
         self.work(4)
         self.assertIn('1 server of the reservation', self.waiting(lease))
-        self.assertEqual({**times(2), in_memory.SLOT: 1}, self.usage(host))
+        self.assertEqual({**times(2), in_memory.LEASE_SLOT: 1},
+                         self.usage(host))
         self.nova.go(running)
         self.soon()
         self.assertIs(STATUS.TERMINATED, self.status(lease))
@@ -435,7 +437,8 @@ class TestEnd(shared.TestCase):
         self.work(4)
         self.assertIn('1 server of the reservation', self.waiting(lease))
         self.assertIn(running, self.nova.servers)
-        self.assertEqual({**times(2), in_memory.SLOT: 1}, self.usage(host))
+        self.assertEqual({**times(2), in_memory.LEASE_SLOT: 1},
+                         self.usage(host))
         self.assertFalse(self.try_boot(self.had(lease), host,
                                        world.new_uuid()).done)
         self.nova.go(running)
@@ -491,8 +494,7 @@ class TestEnd(shared.TestCase):
         """Have a lease give back some of its instances."""
         given_back = self.leasing.reload(lease).bookings[:count]
         with self.engine.database.write() as opened:
-            hosts.db_bookings.end(opened, [each.id for each in given_back],
-                                  self.world.clock())
+            hosts.db_bookings.end(opened, given_back, self.world.clock())
             opened.execute(hosts.sa.update(
                 hosts.db_hosts.tables.leases).values(
                     due_at=self.world.clock()))
@@ -518,7 +520,7 @@ class TestEnd(shared.TestCase):
             self.shrunk(lease, 2 - kept)
             self.soon()
             self.assertIn(f'{2 - kept} server', self.waiting(lease))
-            self.assertEqual(2, self.usage(host)[in_memory.SLOT])
+            self.assertEqual(2, self.usage(host)[in_memory.LEASE_SLOT])
             self.assertEqual(4, self.usage(host)['VCPU'])
             self.nova.go(first)
             if not kept:

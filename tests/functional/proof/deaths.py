@@ -28,7 +28,7 @@ from tests.functional.proof import ground
 
 _DEPLOYS = 10
 #: When it is killed, in each round: rows of what, with which state, it takes.
-_MOMENTS = ((tables.passages, None), (tables.reservations, 'in_use'))
+_MOMENTS = ((tables.passages, 'sent'), (tables.reservations, 'in_use'))
 
 
 class DeathsTestCase(ground.GroundTestCase):
@@ -46,8 +46,7 @@ class DeathsTestCase(ground.GroundTestCase):
             f'{self.kind}: {json.dumps(numbers)}'))
         self.assert_all_free()
 
-    def _round(self, table: sa.Table,
-               state: str | None) -> dict[str, int]:
+    def _round(self, table: sa.Table, state: str) -> dict[str, int]:
         proofs = {node: self.reserve(node)['uuid']
                   for node in self.nodes[:_DEPLOYS]}
 
@@ -72,7 +71,7 @@ class DeathsTestCase(ground.GroundTestCase):
         return {'cut off': cut_off, 'in use': states.count('in_use'),
                 'reserved': states.count('reserved')}
 
-    def _wait_for_row(self, table: sa.Table, state: str | None) -> None:
+    def _wait_for_row(self, table: sa.Table, state: str) -> None:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             if any(row.get('state') == state for row in self.rows(table)):

@@ -83,7 +83,8 @@ class GroundTestCase(base.GuardTestCase):
             'DEFAULT': {'state_path': folder},
             'database': {'connection': ours.url},
             'reservations': {'min_ttl': 1, 'sweep_interval': 1},
-            'guard': {'passage_timeout': _PASSAGE_TIMEOUT},
+            'guard': {'passage_timeout': _PASSAGE_TIMEOUT,
+                      'rpc_timeout': 1},
             'ironic': {'poll_interval': 1, 'claim_ttl': 5}}
         config = pathlib.Path(folder, 'dbsync.conf')
         all_in_one.write_options(config, cls.reservations)

@@ -15,17 +15,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import os
 import socket
 import subprocess
 import sys
 import time
+from typing import Any
 from unittest import mock
 
 import fixtures
 import sqlalchemy as sa
 import testtools
 
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.planner import facts
 from tests.real import databases
 from tests.real import ironic
 
@@ -37,6 +41,21 @@ with all_in_one.AllInOne(sys.argv[1], middleware=False) as service:
     sys.stdin.read()
 """
 _LATEST = {'X-OpenStack-Ironic-API-Version': 'latest'}
+
+
+class _Plain:
+    """A transport to an Ironic without authentication."""
+
+    def __init__(self, real: ironic.RealIronic) -> None:
+        self._real = real
+
+    def send(self, method: str, path: str, headers: Mapping[str, str],
+             body: Any = None) -> tuple[int, Any]:
+        """Send a request."""
+        answer = self._real.session.request(
+            method, f'{self._real.url}{path}', headers=dict(headers),
+            json=body)
+        return answer.status_code, answer.json()
 
 
 class RealIronicTestCase(testtools.TestCase):
@@ -58,6 +77,33 @@ class RealIronicTestCase(testtools.TestCase):
         self.assertEqual(
             {(node.uuid, 'CUSTOM_FAST') for node in nodes},
             {(node['uuid'], *node['traits']) for node in found})
+
+    def test_node_made_anew_under_its_uuid_is_told_from_the_one_before(
+            self) -> None:
+        """What the mirror reads most often shows it on a real Ironic."""
+        real = self.useFixture(ironic.RealIronic(middleware=False))
+        client = ironic_client.Ironic(_Plain(real))
+        nodes = f'{real.url}/v1/nodes'
+        node, = real.enroll(resource_class='gold')
+
+        def seen() -> facts.Node:
+            (page,) = client.lately_changed()
+            (found,) = page
+            return found
+        before = seen()
+        self.assertFalse(seen().replaces(before))
+        # NOTE: Ironic keeps whole seconds.
+        enrolled_by = time.time() + 1
+        real.session.put(f'{nodes}/{node.uuid}/maintenance',
+                         headers=_LATEST).raise_for_status()
+        real.session.delete(f'{nodes}/{node.uuid}',
+                            headers=_LATEST).raise_for_status()
+        while time.time() < enrolled_by:
+            time.sleep(0.05)
+        real.session.post(nodes, headers=_LATEST, json={
+            'uuid': node.uuid, 'driver': 'fake-hardware'}).raise_for_status()
+        self.assertTrue(seen().replaces(before))
+        self.assertEqual([node.uuid], [each.uuid for each in client.nodes()])
 
     def test_only_its_users_come_in_under_http_basic(self) -> None:
         """The options reach Ironic, and the session is the first user's."""

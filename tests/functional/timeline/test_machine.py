@@ -96,11 +96,11 @@ class Timeline(stateful.RuleBasedStateMachine):
 
     def busy(self, node):
         return any(opened.node_uuid == node for opened, _ in self.open) or (
-            self.left_behind.get(node, self.now) > self.now)
+            node in self.left_behind)
 
     @stateful.initialize()
     def nothing_was_left_behind(self):
-        self.left_behind = {}
+        self.left_behind = set()
 
     # Clients.
 
@@ -218,12 +218,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         accepted = (fate in ('accepted', 'died after Ironic')
                     and self.ironic_accepts(opened.node_uuid, promise, named))
         if fate.startswith('died'):
-            if promise is not None and not promise.used:
-                promise.uncertain = True
-            ends = [row['expires_at'] for row in self.world.passages()
-                    if row['id'] == opened.id]
-            self.left_behind[opened.node_uuid] = max([
-                self.left_behind.get(opened.node_uuid, self.now), *ends])
+            self.dies(opened, promise)
             return
         passage.close(self.world.engine, opened, accepted,
                       node=(self.world.ironic.there.get(opened.node_uuid)
@@ -233,6 +228,11 @@ class Timeline(stateful.RuleBasedStateMachine):
                 promise.used = True
             else:
                 self.may_have_been_settled(promise)
+
+    def dies(self, opened, promise):
+        if promise is not None and not promise.used:
+            promise.uncertain = True
+        self.left_behind.add(opened.node_uuid)
 
     def ironic_accepts(self, node, promise, named):
         if not self.free_in_ironic(node):
@@ -270,21 +270,30 @@ class Timeline(stateful.RuleBasedStateMachine):
 
     @stateful.rule(
         seconds=st.sampled_from((TIMEOUT, 0, 1, 9, 10, 50)),
-        passes=st.lists(st.sampled_from(('changes', 'all', 'sweep')),
-                        max_size=2))
+        passes=st.lists(st.sampled_from(('changes', 'all', 'sweep',
+                                         'uncertain')), max_size=2))
     def time_passes(self, seconds, passes):
         self.world.clock.advance(seconds)
-        ends = {row['id']: row['expires_at']
+        self.too_late()
+        for name in passes:
+            getattr(self, f'poll_{name}')()
+
+    def too_late(self):
+        ends = {row['token']: row['expires_at']
                 for row in self.world.passages()}
         for request in list(self.open):
-            if ends.get(request[0].id, self.now) <= self.now:
+            if ends.get(request[0].token, self.now) <= self.now:
                 # NOTE: a request takes less than the time-out of its
                 # passage; what takes longer has died.
                 self.open.remove(request)
-                if request[1] is not None and not request[1].used:
-                    request[1].uncertain = True
-        for name in passes:
-            getattr(self, f'poll_{name}')()
+                self.dies(*request)
+
+    def poll_uncertain(self):
+        self.world.find_out()
+        self.too_late()
+        assert not self.world.passages(), 'nobody knows for ever'
+        self.left_behind.clear()
+        self.forget_ended()
 
     def poll_all(self):
         mirror.refresh_all(self.world.engine)
@@ -336,8 +345,7 @@ class Timeline(stateful.RuleBasedStateMachine):
                         and shown.provision_state == 'available'), (
                         'a reservation in use has ended')
                 else:
-                    assert (shown.maintenance
-                            or shown.provision_state != 'available'), (
+                    assert shown.provision_state != 'available', (
                         'a promise was broken without cause')
             elif promise.uncertain:
                 self.may_have_been_settled(promise)

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import datetime
 import multiprocessing
 import os
 import pathlib
@@ -123,9 +122,9 @@ class _Races:
             process.kill()
             process.join()
         self.check(finished=0)
-        # What the dead left behind ends by itself.
-        self.world.clock.now = clock.utc_now() + datetime.timedelta(
-            seconds=self.world.conf.guard.passage_timeout)
+        # What the dead left behind is found out about.
+        self.world.clock.now = clock.utc_now()
+        self.world.find_out()
         sweep.sweep(self.world.engine)
         self.assertEqual([], self.world.passages())
         self.assertEqual(
@@ -148,7 +147,7 @@ class TestRacesOnSqlite(_Races, world.TestCase):
     def test_threads_never_share_a_node(self):
         working = [threading.Thread(target=traffic.work, args=(
             self.world.url, self.nodes, str(self.folder / f'{n}.journal'), n,
-            REQUESTS)) for n in range(4)]
+            2 * REQUESTS)) for n in range(4)]
         for thread in working:
             thread.start()
         for thread in working:

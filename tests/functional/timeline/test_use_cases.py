@@ -33,21 +33,27 @@ from tests.unit.engine import test_find
 from tests.unit.engine import test_interleavings
 from tests.unit.engine import test_lease_instances
 from tests.unit.engine import test_passage
+from tests.unit.engine import test_renew_stale
 from tests.unit.engine import test_reserve
 from tests.unit.engine import test_statements
 from tests.unit.engine import test_terms
+from tests.unit.guard import test_stands_still
+from tests.unit.reconciler import test_late_requests
 from tests.unit.reconciler import test_lease_crew
 from tests.unit.reconciler import test_lease_finish
 from tests.unit.reconciler import test_lease_start
 from tests.unit.reconciler import test_loop
 from tests.unit.reconciler import test_mirror
+from tests.unit.reconciler import test_purge
+from tests.unit.reconciler import test_reused_booking_id
 from tests.unit.reconciler import test_sweep
 
 _MODULES = (test_allocation, test_confirm, test_find, test_interleavings,
             test_passage, test_reserve, test_statements, test_terms,
             test_lease_crew, test_lease_finish, test_lease_start, test_mirror,
-            test_sweep, test_holds, test_instance_reservations,
-            test_lease_instances)
+            test_purge, test_sweep, test_holds, test_instance_reservations,
+            test_lease_instances, test_renew_stale, test_reused_booking_id,
+            test_stands_still, test_late_requests)
 _CLASSES = [case for module in _MODULES
             for name, case in sorted(vars(module).items())
             if name.startswith('Test')] + [test_loop.TestClaims,

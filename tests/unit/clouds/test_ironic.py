@@ -50,7 +50,7 @@ class Nodes:
             return self.status, None
         url = parse.urlsplit(path)
         query = dict(parse.parse_qsl(url.query))
-        if url.path != '/v1/nodes':
+        if url.path not in ('/v1/nodes', '/v1/nodes/detail'):
             ident = parse.unquote(url.path.rpartition('/')[2])
             for body in self.bodies:
                 if ident in (body['uuid'], body['name']):
@@ -150,6 +150,15 @@ class TestIronic(testtools.TestCase):
         self.assertEqual(1, len(self.nodes.asked))
         self.assertIn('sort_key=updated_at', self.nodes.asked[0][0])
 
+    def test_lately_changed_show_when_they_were_enrolled(self):
+        """Ironic takes no field of that name; it shows it in whole nodes."""
+        client = self._client({'uuid': 'a', 'created_at': 'then'})
+        (page,) = client.lately_changed()
+        self.assertEqual(['then'], [node.enrolled_at for node in page])
+        self.assertNotIn('fields', self.nodes.asked[0][0])
+        list(client.nodes())
+        self.assertNotIn('created_at', self.nodes.asked[1][0])
+
     def test_refusals_are_no_empty_lists(self):
         for status in (401, 403, 404, 406, 500, 503):
             client = self._client({})
@@ -165,6 +174,16 @@ class TestIronic(testtools.TestCase):
                                         client.node, 'aa')
             self.assertEqual(status in (401, 403),
                              '[ironic]' in str(refused))
+
+    def test_caller_without_a_role_is_told_so(self):
+        """503 sent it to try again, and the operator to look at nothing."""
+        nodes = Nodes([BODY])
+        client = ironic.Ironic(nodes, {'X-Auth-Token': 'secret'})
+        for nodes.status in (401, 403):
+            self.assertRaises(errors.Forbidden, client.node, 'aa')
+            self.assertRaises(errors.Forbidden, list, client.nodes())
+        for nodes.status in (500, 503):
+            self.assertRaises(errors.IronicUnavailable, client.node, 'aa')
 
     def test_callers_credentials_are_sent(self):
         nodes = Nodes([BODY])

@@ -95,7 +95,7 @@ class TestInstanceReservations(world.TestCase):
         for affinity in (True, False, None):
             wanted = dataclasses.replace(self.sized, affinity=affinity)
             with self.database.write() as connection:
-                db_instances.delete_of_lease(connection, self.lease.id)
+                db_instances.delete_of_leases(connection, [self.lease.id])
                 db_instances.insert_many(connection, [wanted])
             self.assertIs(affinity,
                           self.read()[wanted.reservation_id].affinity)
@@ -135,7 +135,7 @@ class TestInstanceReservations(world.TestCase):
                                    reservation_id=other.id)
         self.write(self.sized, self.flavored, kept)
         with self.database.write() as connection:
-            db_instances.delete_of_lease(connection, self.lease.id)
+            db_instances.delete_of_leases(connection, [self.lease.id])
         self.assertEqual({}, self.read())
         with self.database.read() as connection:
             self.assertEqual({kept.reservation_id: kept},

@@ -83,7 +83,8 @@ class TestLeased(world.TestCase):
 
     def test_each_state_means_what_it_says(self):
         mine = self.made[0].reservations[0].id
-        live = facts.Leased(True, mine, leasing.at(3))
+        live = facts.Leased(True, mine, leasing.at(3),
+                            project_id=leasing.PROJECT)
         self.write(('planned', 0, 1), ('planned', 0, 1))
         self.assertEqual((facts.UNLEASED,) * 2, self.read())
         for row, wanted in (

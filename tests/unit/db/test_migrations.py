@@ -85,7 +85,7 @@ class TestMigrations(MigrationTestCase):
         migrate.upgrade(self.database)
         again = self.useFixture(world.World(self.url))
         self.assertEqual([held.uuid], list(again.reservations()))
-        self.assertEqual(migrate.head(self.database),
+        self.assertEqual(migrate.head(),
                          migrate.version(self.database))
 
     def test_schema_is_created_once(self):
@@ -153,14 +153,14 @@ class TestMigrations(MigrationTestCase):
         for step in (migrate.upgrade, migrate.downgrade):
             self.assertRaises(migrate.UnknownRevision, step, self.database,
                               'no-such-revision')
-        self.assertEqual(migrate.head(self.database),
+        self.assertEqual(migrate.head(),
                          migrate.version(self.database))
 
 
 class TestDbsync(MigrationTestCase):
 
     def test_new_database_is_empty_then_at_the_head(self):
-        head = migrate.head(self.database)
+        head = migrate.head()
         self.assertEqual((0, 'empty', ''), self.command('version'))
         self.assertEqual((0, head, ''), self.command('upgrade'))
         self.assertEqual((0, head, ''), self.command('version'))

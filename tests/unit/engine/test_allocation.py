@@ -50,8 +50,8 @@ class TestAllocation(world.TestCase):
     def test_chosen_node_is_kept_until_it_carries_the_instance(self):
         opened = self._hold(self.first)
         self.assertEqual(
-            [(opened.id, self.first, self.allocation, None)],
-            [(row['id'], row['node_uuid'], row['instance_uuid'],
+            [(opened.token, self.first, self.allocation, None)],
+            [(row['token'], row['node_uuid'], row['instance_uuid'],
               row['reservation_uuid']) for row in self.world.passages()])
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
                           self.first)
@@ -76,7 +76,7 @@ class TestAllocation(world.TestCase):
 
     def test_allocation_that_came_to_nothing_frees_the_node_in_time(self):
         self._hold(self.first)
-        self.world.clock.advance(120)
+        self.world.find_out()
         self.assertEqual(self.first,
                          self.world.reserve(self.first).node_uuid)
 

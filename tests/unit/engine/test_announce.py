@@ -85,6 +85,8 @@ class TestAnnouncements(world.TestCase):
             self.world.clock.advance(3600)
 
     def test_reason_says_what_happened_to_the_node(self):
+        self.world.engine.conf.set_override('end_on_maintenance', True,
+                                            'reservations')
         for reason, happens in (
                 ('node_broken', lambda: self.world.ironic.change(
                     self.node, maintenance=True)),

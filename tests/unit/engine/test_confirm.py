@@ -77,9 +77,10 @@ class TestConfirm(world.TestCase):
                                    name='n', traits=frozenset({'CUSTOM_A'}))
         self.world.reserve(node)
         row = self.world.mirrored()[node]
-        self.assertEqual(('gold', 'n', 'available', 1),
+        self.assertEqual(('gold', 'n', 'available'),
                          (row['resource_class'], row['name'],
-                          row['provision_state'], row['generation']))
+                          row['provision_state']))
+        self.assertEqual((row['id'] << 32) + 1, row['generation'])
         self.assertEqual({'CUSTOM_A'}, self.world.traits(node))
 
     def test_deleted_node_is_not_found_although_it_is_mirrored(self):

@@ -13,9 +13,10 @@
 """Leases whose hosts fail: replaced before the start, on request after it."""
 
 from ironic_reservations import errors
-from ironic_reservations.db import bindings as db_bindings
+from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 
@@ -103,6 +104,7 @@ class TestHeal(world.TestCase):
         (broken,) = self.leasing.nodes(lease)
         self.leasing.break_node(broken)
         self.assertEqual(0, lease_heal.heal(self.engine))
+        lease_watch.watch(self.engine)
         self.assertEqual((True, False), self._flags(lease))
         self.assertEqual({broken}, self.leasing.nodes(lease))
         (new,) = self.leasing.hosts(1)
@@ -119,7 +121,7 @@ class TestHeal(world.TestCase):
         for node in first_hosts:
             self.leasing.break_node(node)
         (new,) = self.leasing.hosts(1)
-        lease_heal.heal(self.engine)
+        lease_watch.watch(self.engine)
         self.assertEqual({new}, self.leasing.nodes(soon))
         self.assertEqual((True, False), self._flags(late))
         self.assert_sound()
@@ -141,8 +143,8 @@ class TestHeal(world.TestCase):
         lease = self.leasing.create(0, 2)
         (booking,) = self.leasing.reload(lease).bookings
         with self.engine.database.write() as connection:
-            db_bindings.write_lessees(connection,
-                                      {booking.id: ('ours', None)})
+            db_bookings.update_lessees(connection,
+                                       {booking: ('ours', None)})
         self.leasing.break_node(booking.node_uuid)
         self.assertEqual(0, lease_heal.heal(self.engine))
         self.assertEqual(0, lease_heal.replace(self.engine, lease.id,

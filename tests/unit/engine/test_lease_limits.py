@@ -22,7 +22,8 @@ class _Limits(world.TestCase):
 
     def limited(self, **options):
         self.leasing = leasing.Leasing(self.new_world(**{
-            f'leases__{key}': value for key, value in options.items()}))
+            f'leases__{key}': value for key, value in {
+                'project_limits': True, **options}.items()}))
         self.leasing.hosts(4, resource_class='silver')
 
     def assert_limit(self, act, *args, **kwargs):
@@ -118,3 +119,96 @@ class TestCount(_Limits):
             errors.LeaseLimit, self.leasing.create, 1, 2,
             leasing.wish(4, properties='["!=", "$resource_class", "gold"]'))
         self.assertEqual(1, len(self.leasing.all()))
+
+
+class TestHog(_Limits):
+    """One member without nodes leased all 13 hosts until 2999."""
+
+    def refused(self, *args, **kwargs):
+        return self.assertRaises(errors.LeaseLimit, self.leasing.create,
+                                 *args, **kwargs)
+
+    def accepted(self, refusal, kind):
+        """Post the offer of a kind as it is."""
+        offer = next(each for each in refusal.details['offers']
+                     if each['kind'] == kind)
+        return lease_create.create(self.leasing.engine, leasing.posted(
+            offer, self.leasing.world.clock()))
+
+    def test_all_hosts_for_a_thousand_years_are_not_for_anybody(self):
+        """As it comes; and what could be had is offered."""
+        self.limited()
+        self.leasing.hosts(9, resource_class='silver')
+        refusal = self.refused(None, 24 * 365 * 973, leasing.wish(13))
+        self.assertEqual(('max_duration', 31622400), (
+            refusal.details['limit'], refusal.details['allowed']))
+        refusal = self.refused(None, 24 * 365, leasing.wish(13))
+        self.assertEqual('max_host_hours_per_project',
+                         refusal.details['limit'])
+        lease = self.accepted(refusal, 'shorter')
+        self.assertEqual(13, len(lease.bookings))
+        self.assertGreater(20000 * 3600, 13 * (
+            lease.end - lease.start).total_seconds())
+        self.refused(24 * 80, 24 * 81)
+
+    def test_hosts_at_once_are_counted_where_leases_meet(self):
+        """One after the other is as many as there are."""
+        self.limited(max_hosts_per_project=3)
+        self.leasing.hosts(2, resource_class='silver')
+        first = self.leasing.create(1, 3, leasing.wish(2))
+        self.leasing.create(3, 5, leasing.wish(3))
+        refusal = self.refused(2, 3, leasing.wish(2))
+        self.assertEqual(
+            ('max_hosts_per_project', 3, 2, 2),
+            tuple(refusal.details[key]
+                  for key in ('limit', 'allowed', 'used', 'asked')))
+        self.assertEqual(1, len(self.accepted(refusal, 'fewer').bookings))
+        self.leasing.create(2, 3, leasing.wish(1), project_id='theirs')
+        self.assert_limit(self.leasing.change, first, end=3.5)
+        self.leasing.change(first, end=2)
+
+    def test_as_many_as_may_be_are_what_the_limit_leaves(self):
+        """Neither does the most that is asked for make any work."""
+        self.limited(max_hosts_per_project=3)
+        lease = self.leasing.create(1, 2, leasing.wish(1, 10**6),
+                                    leasing.wish(1, 10**6))
+        self.assertEqual([2, 1], [len(each.bookings)
+                                  for each in lease.reservations])
+
+    def test_instances_are_counted_for_themselves(self):
+        """A host that is shared is not had whole."""
+        self.limited(max_hosts_per_project=1, max_instances_per_project=2)
+        self.leasing.hosts(4, properties=leasing.sizes(4))
+        self.leasing.create(1, 2)
+        self.refused(1, 2)
+        self.refused(1, 2, leasing.instances(3))
+        self.leasing.create(1, 2, leasing.instances(2))
+
+    def test_hours_that_are_over_do_not_count(self):
+        """Neither those of a lease that has ended, nor of one that lasts."""
+        self.limited(max_host_hours_per_project=4)
+        self.leasing.create(0, 4)
+        self.refused(4, 5)
+        self.leasing.world.clock.now = leasing.at(1.5)
+        self.leasing.create(4, 5)
+        self.refused(5, 6)
+
+    def test_one_line_lifts_all(self):
+        """And who may exceed limits is not counted."""
+        self.limited(project_limits=False, max_hosts_per_project=1)
+        self.leasing.create(1, 24 * 365 * 900, leasing.wish(2))
+        self.limited(max_hosts_per_project=1, max_leases_per_project=1)
+        for _ in range(2):
+            lease_create.create(self.leasing.engine, leasing.ask(
+                1, 2, leasing.wish(2)), unlimited=True)
+
+    def test_two_at_once_do_not_exceed_what_a_project_may_have(self):
+        """Though they want different hosts: the later one is planned anew."""
+        self.limited(max_hosts_per_project=2)
+        other = leasing.Leasing(self.leasing.world,
+                                self.leasing.world.another_engine())
+        self.leasing.world.before_next_write(
+            lambda: other.create(1, 2, leasing.wish(2)))
+        self.refused(1, 2)
+        self.assertEqual([2], [len(lease.bookings)
+                               for lease in self.leasing.all()])

@@ -29,6 +29,21 @@ TAKES = frozenset((
     ('NodesController', 'patch'),
     ('AllocationsController', 'post'),
 ))
+#: What is done to a node without taking it.
+ACTS = frozenset((
+    ('NodeMaintenanceController', 'put'),
+    ('NodeMaintenanceController', 'delete'),
+    ('NodeStatesController', 'power'), ('NodeStatesController', 'raid'),
+    ('NodeStatesController', 'boot_mode'),
+    ('NodeStatesController', 'secure_boot'),
+    ('BootDeviceController', 'put'), ('InjectNmiController', 'put'),
+    ('NodeConsoleController', 'put'),
+    ('NodeVIFController', 'post'), ('NodeVIFController', 'delete'),
+    ('NodeVmediaController', 'post'), ('NodeVmediaController', 'delete'),
+    ('NodeVendorPassthruController', '_default'),
+    ('AllocationsController', 'delete'),
+    ('NodeAllocationController', 'delete'), ('NodesController', 'delete'),
+))
 
 
 @functools.cache
@@ -58,8 +73,14 @@ def _application() -> tuple[Any, Any]:
     def invoke(controller: Any, args: Any, kwargs: Any, state: Any) -> None:
         owner = type(getattr(controller, '__self__', None)).__name__
         router.reached.append((owner, controller.__name__))
+        router.given = args
     router.invoke_controller = invoke
     return application, router
+
+
+def given() -> tuple[Any, ...]:
+    """Give what the function reached last would get by position."""
+    return tuple(_application()[1].given)
 
 
 def reaches(method: str, path: str, query: str = '', body: bytes = b'',

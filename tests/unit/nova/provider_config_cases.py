@@ -72,18 +72,25 @@ class ProviderConfigTest(testtools.TestCase):
         self.assertEqual((0, '', ''),
                          self.command('--output', str(self.path)))
         self.assertEqual(['$COMPUTE_NODE'], list(self.read()))
-        self.assertEqual([{'CUSTOM_IRONIC_SLOT': SLOT}], self.additional())
+        self.assertEqual([{'CUSTOM_IRONIC_SLOT': SLOT},
+                          {'CUSTOM_LEASE_SLOT': SLOT}], self.additional())
 
     def test_printed_is_what_would_be_written(self) -> None:
         """For a pipe."""
         self.command('--output', str(self.path))
         self.assertEqual((0, self.path.read_text(), ''), self.command())
 
-    def test_another_class_and_more_servers(self) -> None:
-        """As configured; the total is for compute hosts."""
-        self.command('--output', str(self.path), '--total', '20',
-                     config='[nova]\nslot_class = CUSTOM_PLACE\n')
-        self.assertEqual([{'CUSTOM_PLACE': {**SLOT, 'total': 20}}],
+    def test_classes_are_as_configured(self) -> None:
+        self.command('--output', str(self.path), config='\n'.join((
+            '[nova]', 'slot_class = CUSTOM_PLACE',
+            'lease_slot_class = CUSTOM_SEAT', '')))
+        self.assertEqual([{'CUSTOM_PLACE': SLOT}, {'CUSTOM_SEAT': SLOT}],
+                         self.additional())
+
+    def test_compute_host_gives_no_slot_of_nodes(self) -> None:
+        """No server gets there that asks for such a slot alone."""
+        self.command('--output', str(self.path), '--total', '20')
+        self.assertEqual([{'CUSTOM_LEASE_SLOT': {**SLOT, 'total': 20}}],
                          self.additional())
 
     def test_one_entry_gives_all_nodes_of_a_compute_a_slot(self) -> None:
@@ -102,7 +109,8 @@ class ProviderConfigTest(testtools.TestCase):
         tracker.absent_providers = set()
         tracker._merge_provider_configs(self.read(), tree)
         for each in nodes:
-            self.assertEqual({'CUSTOM_GOLD': SLOT, 'CUSTOM_IRONIC_SLOT': SLOT},
+            self.assertEqual({'CUSTOM_GOLD': SLOT, 'CUSTOM_IRONIC_SLOT': SLOT,
+                              'CUSTOM_LEASE_SLOT': SLOT},
                              tree.data(each).inventory)
         for each in (child, shared):
             self.assertEqual({}, tree.data(each).inventory)

@@ -20,11 +20,11 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
+from ironic_reservations.engine.placement import reservation_flavors
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import instance_flavors
 from ironic_reservations.planner.placement import reservation_providers
-from ironic_reservations.reconciler import lease_instances
 from tests.unit.planner import installed_nova
 from tests.unit.planner import test_flavors
 
@@ -43,12 +43,13 @@ FLAVORS = st.builds(
 
 def private(flavor: flavors.Flavor) -> flavors.Flavor:
     """Give the flavor of a lease for another one."""
-    made = lease_instances.flavor_of(
+    made = reservation_flavors.of_instances(
         instance_reservations.InstanceWish.of_flavor('f', flavor).reserved(
-            'id', 'reservation', 1))
+            'id', 'reservation', 1), False)
     return flavors.Flavor(
         *reservation_providers.sizes_of(made),
-        reservation_providers.extra_specs('reservation', made, SLOT))
+        reservation_providers.extra_specs(
+            'reservation', made, reservation_providers.Slots(SLOT, 'LEASES')))
 
 
 def asked_by_lease(flavor: flavors.Flavor) -> tuple[

@@ -19,7 +19,6 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.planner import bookings
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import instants
@@ -44,62 +43,58 @@ def _row(start, end, state=leases.BookingState.PLANNED):
 
 @st.composite
 def hosts(draw):
-    """What may have come to stand on a host; whole bookings are apart."""
-    whole, at = [], 0
-    for number in range(draw(st.integers(0, 2))):
-        at += draw(st.integers(0, 4))
-        end = at + draw(st.integers(1, 4))
-        margin = draw(st.integers(0, 1))
-        whole.append(bookings.Booking(f'whole/{number}', at, end, 0, 1,
-                                      draw(st.booleans()), margin))
-        at = end + margin
-    there = []
-    for number, (start, length, amount, movable, group) in enumerate(draw(
+    """What may have come to stand on a host."""
+    return [instances.Instance(
+        str(number), start, start + length, 0, 1, (('VCPU', amount),),
+        f'group {group}', group == 0 or None, movable)
+        for number, (start, length, amount, movable, group) in enumerate(draw(
             st.lists(st.tuples(
                 st.integers(0, 9), st.integers(1, 4), st.integers(1, 3),
-                st.booleans(), st.integers(0, 3)), max_size=6))):
-        there.append(instances.Instance(
-            str(number), start, start + length, 0, 1, (('VCPU', amount),),
-            f'group {group}', group == 0 or None, movable))
-    return whole, there
+                st.booleans(), st.integers(0, 3)), max_size=6)))]
 
 
-class TestSettle(testtools.TestCase):
+class TestDisplaced(testtools.TestCase):
 
     @hypothesis.given(hosts())
-    def test_what_is_left_can_be_planned_on(self, host):
-        whole, there = host
-        settled, homeless = instance_standing.settle(CAPACITY, whole,
-                                                         there)
-        made = pool.Pool.of([CAPACITY], settled)
-        self.assertEqual(len(settled), len(list(made.promised())))
-        movable = {each.id for each in [*whole, *there] if each.movable}
-        self.assertLessEqual(homeless, movable)
-        self.assertEqual(movable, homeless | {
-            each.id for each in settled if each.movable})
-        # Nobody else gets the place of what has begun.
-        for each in [*whole, *there]:
-            if not each.movable:
-                self.assertRaises(ValueError, made.adding, [
-                    bookings.Booking('new', each.start, each.end, 0, 1)])
+    def test_what_is_left_has_room(self, there):
+        out = instance_standing.displaced(CAPACITY, there)
+        self.assertLessEqual(out, {each.id for each in there if each.movable})
+        pool.Pool.of([CAPACITY], [each for each in there
+                                  if each.id not in out])
 
     @hypothesis.given(hosts())
-    def test_what_can_be_planned_on_is_left_as_it_is(self, host):
-        whole, there = host
+    def test_what_has_room_is_left_as_it_is(self, there):
         try:
-            pool.Pool.of([CAPACITY], [*whole, *there])
+            pool.Pool.of([CAPACITY], there)
         except ValueError:
             hypothesis.reject()
-        settled, homeless = instance_standing.settle(CAPACITY, whole,
-                                                         there)
-        self.assertEqual(([*whole, *there], frozenset()),
-                         (settled, homeless))
+        self.assertEqual(frozenset(),
+                         instance_standing.displaced(CAPACITY, there))
 
-    def test_group_that_has_to_be_together_is_homeless_together(self):
+    @hypothesis.given(hosts(), st.integers(0, 9), st.integers(1, 4),
+                      st.integers(1, 4))
+    def test_nobody_gets_the_place_of_what_has_no_room(self, there, start,
+                                                       length, amount):
+        """What is drawn takes its whole share; less gets in, never more."""
+        draft = pool.Draft.empty([CAPACITY])
+        draft.draw(0, there)
+        new = instances.Instance('new', start, start + length, 0, 1,
+                                 (('VCPU', amount),), 'new')
+        fits = all(amount + sum(dict(each.amounts)['VCPU'] for each in there
+                                if each.start <= at < each.end) <= 4
+                   for at in range(start, start + length))
+        try:
+            draft.put([new])
+        except ValueError:
+            self.assertFalse(fits)
+        else:
+            self.assertTrue(fits)
+
+    def test_group_that_has_to_be_together_is_displaced_together(self):
         group = [instances.Instance(f'g/{count}', 0, 5, 0, 1, (('VCPU', 2),),
                                     'g', True) for count in range(3)]
-        settled, homeless = instance_standing.settle(CAPACITY, (), group)
-        self.assertEqual(([], {'g/0', 'g/1', 'g/2'}), (settled, homeless))
+        self.assertEqual({'g/0', 'g/1', 'g/2'},
+                         instance_standing.displaced(CAPACITY, group))
 
 
 class TestRows(testtools.TestCase):

@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
-from ironic_reservations.planner import standing
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 START, BEFORE_END, END = (NOON + datetime.timedelta(hours=hours)
@@ -38,7 +38,7 @@ STATES = (
     'inspect wait', 'inspecting', 'manageable', 'rescue', 'rescue failed',
     'rescue wait', 'rescuing', 'service failed', 'service hold',
     'service wait', 'servicing', 'unrescue failed', 'unrescuing',
-    'verifying', 'wait call-back', standing.GONE, None)
+    'verifying', 'wait call-back', node_condition.GONE, None)
 
 
 def _lease(status=STATUS.PENDING, *states, done=(), lessee=None):
@@ -191,7 +191,7 @@ class TestAtStart(testtools.TestCase):
             self.assertEqual((False, True), self._at_start(node))
 
     def test_node_that_is_gone_is_not_bound(self):
-        for node in (None, _node(standing.GONE)):
+        for node in (None, _node(node_condition.GONE)):
             self.assertEqual((False, True), self._at_start(node))
 
     def test_taken_node_is_waited_for_unless_it_is_broken(self):
@@ -212,7 +212,7 @@ class TestComputeHosts(testtools.TestCase):
             self.assertEqual(lease_cycle.AtStart(True, True),
                              lease_cycle.at_start(self._host(), taken))
         self.assertIsNone(lease_cycle.unready(self._host()))
-        self.assertIsNone(lease_cycle.broken(self._host()))
+        self.assertIsNone(node_condition.broken(self._host()))
 
     def test_one_in_maintenance_is_had_and_told(self):
         host = self._host(maintenance=True)
@@ -222,11 +222,11 @@ class TestComputeHosts(testtools.TestCase):
 
     def test_one_that_is_gone_is_gone_from_placement(self):
         host = dataclasses.replace(self._host(),
-                                   provision_state=standing.GONE)
+                                   provision_state=node_condition.GONE)
         self.assertEqual(
             lease_cycle.AtStart(False, True, 'is gone from Placement'),
             lease_cycle.at_start(host, None))
-        self.assertEqual('is gone from Placement', lease_cycle.broken(host))
+        self.assertEqual('is gone from Placement', node_condition.broken(host))
 
 
 class TestAtEnd(testtools.TestCase):
@@ -248,7 +248,7 @@ class TestAtEnd(testtools.TestCase):
         self.assertEqual(Act.CLEAR, self._act(_node(instance_uuid='x')))
 
     def test_free_node_is_released(self):
-        for node in (None, _node(), _node(standing.GONE),
+        for node in (None, _node(), _node(node_condition.GONE),
                      _node('manageable'), _node(maintenance=True)):
             self.assertEqual(Act.RELEASE, self._act(node))
 

@@ -84,9 +84,19 @@ class TestLifecycle(testtools.TestCase):
             self.assertEqual(lifecycle.Verdict(end=End.NODE_DELETED),
                              lifecycle.judge(held, None))
 
-    def test_free_node_that_breaks_ends_the_promise(self):
+    def test_maintenance_on_off(self):
+        """Whoever might set maintenance ended others' reservations with it.
+        """
         for trouble in ({'maintenance': True}, {'retired': True}):
-            self.assertEqual(BROKEN, _judge(State.RESERVED, **trouble))
+            self.assertEqual(KEEP, _judge(State.RESERVED, **trouble))
+
+    def test_operator_may_have_maintenance_end_the_promise(self):
+        held = facts.Reservation('reservation', 'node', 'mine', NOW, None,
+                                 NOW, State.RESERVED)
+        for trouble in ({'maintenance': True}, {'retired': True}):
+            self.assertEqual(BROKEN, lifecycle.judge(
+                held, facts.Node('node', **trouble),
+                end_on_maintenance=True))
 
     def test_maintenance_leaves_a_used_node_to_its_user(self):
         for state, provision_state in itertools.product(

@@ -133,8 +133,10 @@ class TestPool(testtools.TestCase):
         self.assertEqual((0b10, 1), (draft.pool().compute,
                                      len(draft.pool().rows[1])))
         draft.resize(1, {'VCPU': 1})
+        # What was there before has no room any more; nothing new has.
+        draft.write(1, [_instance('a', 0, 5, 1, 2)])
         self.assertRaises(ValueError, draft.write, 1,
-                          [_instance('a', 0, 5, 1, 2)])
+                          [_instance('b', 0, 5, 1, 2)])
         draft.resize(1, None)
         draft.write(1, [_instance('a', 0, 5, 1, 2)])
         self.assertEqual(0, draft.pool().compute)

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 
 import hypothesis
@@ -26,6 +27,7 @@ from ironic_reservations.planner.placement import (
 )
 
 SLOT = 'CUSTOM_IRONIC_SLOT'
+SLOTS = planner.Slots(SLOT, 'CUSTOM_LEASE_SLOT')
 IDENT = '4d17d41a-830d-47b2-91c7-4f9fc0ae611e'
 CLASS = 'CUSTOM_RESERVATION_4D17D41A_830D_47B2_91C7_4F9FC0AE611E'
 Act = planner.Act
@@ -35,7 +37,7 @@ def asked(flavor: planner.FlavorWanted) -> dict[str, int]:
     """Read what Nova makes of a flavor of ours."""
     return flavors.read(flavors.Flavor(
         *planner.sizes_of(flavor),
-        extra_specs=planner.extra_specs(IDENT, flavor, SLOT))).totals()
+        extra_specs=planner.extra_specs(IDENT, flavor, SLOTS))).totals()
 
 
 def wanted(counts: dict[str, int], active: bool = True,
@@ -83,7 +85,7 @@ class TestFlavor(testtools.TestCase):
             {'resources:CUSTOM_GOLD': '1', 'resources:VCPU': '0',
              'trait:CUSTOM_FAST': 'required', 'hw:boot_menu': 'true'})
         self.assertEqual({CLASS: 1, SLOT: 1}, asked(flavor))
-        specs = planner.extra_specs(IDENT, flavor, SLOT)
+        specs = planner.extra_specs(IDENT, flavor, SLOTS)
         self.assertEqual(('required', 'true'), (
             specs['trait:CUSTOM_FAST'], specs['hw:boot_menu']))
 
@@ -116,7 +118,7 @@ _CHILDREN = st.builds(
 _FLAVORS = st.one_of(st.none(), st.builds(
     planner.FlavorSeen, st.integers(1, 2), st.just(1), st.just(1),
     st.sampled_from([{}, planner.extra_specs(
-        IDENT, planner.FlavorWanted(1, 1, 1), SLOT)]),
+        IDENT, planner.FlavorWanted(1, 1, 1), SLOTS)]),
     st.sets(st.sampled_from(['project', 'other'])).map(frozenset)))
 _SEEN = st.builds(
     planner.Seen, st.booleans(),
@@ -128,6 +130,43 @@ _SEEN = st.builds(
     st.sets(st.just('w')).map(frozenset))
 
 
+class TestSlots(testtools.TestCase):
+
+    def test_lease_with_compute_hosts_asks_for_a_slot_that_they_have(
+            self) -> None:
+        flavor = planner.FlavorWanted(2, 1024, 10)
+        for shared, slot in ((False, SLOT), (True, 'CUSTOM_LEASE_SLOT')):
+            asked = planner.extra_specs(IDENT, dataclasses.replace(
+                flavor, shared=shared), SLOTS)
+            self.assertEqual({'resources:' + slot: '1'}, {
+                key: value for key, value in asked.items()
+                if key.endswith('_SLOT')})
+
+    def test_lease_that_gets_other_hosts_asks_for_their_slot_only(
+            self) -> None:
+        """And a pass after that writes nothing."""
+        flavor = planner.FlavorWanted(2, 1024, 10)
+        for before, after in ((False, True), (True, False)):
+            specs = planner.extra_specs(IDENT, dataclasses.replace(
+                flavor, shared=before), SLOTS)
+            for written in (True, False):
+                plan = planner.steps(
+                    planner.Wanted(IDENT, None, {}, True, dataclasses.replace(
+                        flavor, shared=after)),
+                    planner.Seen(True, {}, True, planner.FlavorSeen(
+                        2, 1024, 10, specs, frozenset())), SLOTS)
+                specs = {**specs, **{
+                    key: value for step in plan
+                    for key, value in step.specs.items()}}
+                self.assertEqual([Act.WRITE_SPECS] * written,
+                                 [step.act for step in plan])
+            self.assertEqual(
+                {('1', SLOTS.of_leases if after else SLOTS.of_nodes),
+                 ('0', SLOTS.of_nodes if after else SLOTS.of_leases)},
+                {(value, key.removeprefix('resources:'))
+                 for key, value in specs.items() if key.endswith('_SLOT')})
+
+
 class TestSteps(testtools.TestCase):
 
     @hypothesis.given(_SEEN, st.booleans(),
@@ -136,7 +175,7 @@ class TestSteps(testtools.TestCase):
                               servers: planner.Servers) -> None:
         """Whatever there is, nothing is asked for too early."""
         plan = [step.act for step in planner.steps(
-            wanted({'a': 2, 'b': 0}, active, servers), seen, SLOT)]
+            wanted({'a': 2, 'b': 0}, active, servers), seen, SLOTS)]
         order = list(Act) if active else [
             Act.REMOVE_ACCESS, Act.CLOSE, Act.WITHDRAW,
             Act.FORCE_DELETE_SERVER, Act.DELETE_SERVER, Act.TAKE_FROM,
@@ -158,7 +197,7 @@ class TestSteps(testtools.TestCase):
     def test_class_goes_when_nobody_has_it(
             self, seen: planner.Seen, servers: planner.Servers) -> None:
         plan = planner.steps(wanted({'a': 1, 'b': 1}, False, servers), seen,
-                             SLOT)
+                             SLOTS)
         users = any(child.consumers for child in seen.children.values())
         waiting = users or (bool(seen.servers)
                             and servers is not planner.Servers.LEAVE)
@@ -173,7 +212,7 @@ class TestSteps(testtools.TestCase):
     def test_servers_are_left_alone_while_the_lease_lasts(
             self, seen: planner.Seen) -> None:
         acts = {step.act for step in planner.steps(
-            wanted({'a': 1, 'b': 0}), seen, SLOT)}
+            wanted({'a': 1, 'b': 0}), seen, SLOTS)}
         self.assertEqual(set(), acts & {
             Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.TAKE_FROM,
             Act.REMOVE_ACCESS, Act.DELETE_CLASS})

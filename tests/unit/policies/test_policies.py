@@ -52,6 +52,7 @@ CALLERS = {
     'system reader': _caller('reader', system_scope='all'),
     'system member': _caller('member', 'reader', system_scope='all'),
     'system admin': _caller('admin', 'member', 'reader', system_scope='all'),
+    'system service': _caller('service', system_scope='all'),
     'anonymous': _caller(),
 }
 
@@ -63,9 +64,11 @@ TABLE = {
                        ('create', 'list')),
     'project manager': (('create', 'get', 'list', 'update', 'delete'),
                         ('create', 'list')),
-    'admin': (RULES, RULES),
-    'service': (RULES, RULES),
+    'admin': (('create', 'get', 'list', 'update', 'delete'),
+              ('create', 'list')),
+    'service': (('list',), ('list',)),
     'system reader': (('get', 'list', 'list_all'),) * 2,
+    'system service': (('get', 'list', 'list_all'),) * 2,
     'system member': (RULES, RULES),
     'system admin': (RULES, RULES),
     'anonymous': ((), ()),
@@ -84,7 +87,7 @@ _SEES_ALL = (*_OWN_READER, f'{_LEASE}list_all', f'{_HOST}get',
              f'{_HOST}get_allocations', f'{_HOST}list_private_properties')
 _ALL = (*_SEES_ALL, f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
         f'{_HOST}create', f'{_HOST}update', f'{_HOST}delete',
-        f'{_HOST}update_property')
+        f'{_LEASE}exceed_limits', f'{_HOST}update_property')
 
 #: Caller: the rules of leases that let it, on its own project and on
 #: another's.
@@ -93,9 +96,10 @@ LEASES_TABLE = {
     'project reader': (_OWN_READER, _ANY_READER),
     'project member': (_OWN_MEMBER, _ANY_MEMBER),
     'project manager': (_OWN_MEMBER, _ANY_MEMBER),
-    'admin': (_ALL, _ALL),
-    'service': (_ALL, _ALL),
+    'admin': (_OWN_MEMBER, _ANY_MEMBER),
+    'service': (_ANY_READER, _ANY_READER),
     'system reader': (_SEES_ALL, _SEES_ALL),
+    'system service': (_SEES_ALL, _SEES_ALL),
     'system member': (_ALL, _ALL),
     'system admin': (_ALL, _ALL),
     'anonymous': ((), ()),
@@ -113,8 +117,12 @@ class TestRoles(testtools.TestCase):
         self.assertEqual(set(CALLERS), set(TABLE))
         self.assertEqual(set(CALLERS), set(LEASES_TABLE))
         self.assertEqual(
-            {f'baremetal:reservation:{rule}' for rule in RULES} | set(_ALL),
-            {rule.name for rule in policies.list_rules()})
+            {f'baremetal:reservation:{rule}' for rule in (
+                *RULES, 'vouch', 'use_any_proof', 'act_without_proof',
+                'exceed_limits')}
+            | set(_ALL),
+            {rule.name for rule in policies.list_rules()
+             if ':' in rule.name})
 
     def test_every_role_may_what_the_table_says_and_no_more(self):
         for (name, caller), (which, target), rule in itertools.product(
@@ -138,6 +146,13 @@ class TestRoles(testtools.TestCase):
                 'list_all' in TABLE[name][0],
                 self.enforcer.check(caller, 'baremetal:reservation:get',
                                     {'project_id': None}), name)
+
+    def test_limits_of_projects_are_exceeded_by_the_cloud_alone(self):
+        for name, caller in CALLERS.items():
+            self.assertEqual(
+                name in ('system member', 'system admin'),
+                self.enforcer.check(
+                    caller, 'baremetal:reservation:exceed_limits', OWN), name)
 
     def test_refusal_names_the_rule(self):
         refused = self.assertRaises(

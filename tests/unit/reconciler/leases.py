@@ -55,6 +55,10 @@ class TestCase(world.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with nothing, once more where a test tries many things."""
         self.world = self.new_world(**self.options)
         self.heard = Heard()
         self.world.engine = dataclasses.replace(self.world.engine,

@@ -266,7 +266,7 @@ class TestProcesses(leases.TestCase):
         self.addCleanup(hanging.set)
         real = self.ironic.write_lessee
 
-        def write_lessee(uuid, lessee):
+        def write_lessee(uuid, lessee, ticket=None):
             if uuid == slow:
                 begun.set()
                 hanging.wait()
@@ -296,7 +296,7 @@ class TestProcesses(leases.TestCase):
         self.addCleanup(hanging.set)
         real = self.ironic.undeploy
 
-        def undeploy(uuid):
+        def undeploy(uuid, ticket=None):
             if uuid == slow:
                 begun.set()
                 hanging.wait()
@@ -330,7 +330,7 @@ class TestProcesses(leases.TestCase):
         other = self.another_crew()
         real = self.ironic.write_lessee
 
-        def write_lessee(uuid, lessee):
+        def write_lessee(uuid, lessee, ticket=None):
             for _ in range(5):
                 self.world.clock.advance(25)
                 self.crew.extend()

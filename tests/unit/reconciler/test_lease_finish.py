@@ -265,11 +265,11 @@ class TestRequestsUnderWay(leases.TestCase):
         self.assertIn(('undeploy', self.node), self.ironic.changed)
         self.assertEqual({}, self.world.lease_rows())
 
-    def test_request_whose_process_died_holds_nothing_up_for_long(self):
+    def test_request_whose_process_died_is_found_out_about(self):
         self.at(4)
         self.work()
         self.assertEqual(TERMINATING, self.lease(self.made).status)
-        self.world.clock.advance(self.world.conf.guard.passage_timeout)
+        self.world.find_out()
         self.soon()
         self.assertEqual(TERMINATED, self.lease(self.made).status)
         self.assertEqual('operators', self.ironic.there[self.node].lessee)

@@ -14,20 +14,21 @@
 
 import testtools
 
+from ironic_reservations.engine.placement import reservation_flavors
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import instance_flavors
 from ironic_reservations.planner.placement import reservation_providers
-from ironic_reservations.reconciler import lease_instances
 
 
 def specs(request=None, source=None):
     """Give what servers ask for besides the class of the reservation."""
     wanted = instance_reservations.InstanceReservation(
         'id', 'reservation', 2, 512, 5, 1, request=request, flavor=source)
-    flavor = lease_instances.flavor_of(wanted)
+    flavor = reservation_flavors.of_instances(wanted, False)
     assert (flavor.vcpus, flavor.memory_mb, flavor.disk_gb) == wanted.sizes
-    found = reservation_providers.extra_specs('reservation', flavor, 'SLOT')
+    found = reservation_providers.extra_specs(
+        'reservation', flavor, reservation_providers.Slots('SLOT', 'LEASES'))
     del found['resources:' + reservation_providers.class_of('reservation')]
     return found
 
@@ -67,8 +68,8 @@ class TestFlavor(testtools.TestCase):
     def test_disks_besides_the_root_disk_are_those_of_the_flavor(self):
         """Servers have them; what they need of the host is held already."""
         source = flavors.Flavor(2, 512, 5, ephemeral_gb=7, swap_mb=100)
-        flavor = lease_instances.flavor_of(
+        flavor = reservation_flavors.of_instances(
             instance_reservations.InstanceWish.of_flavor(
-                'f', source).reserved('id', 'reservation', 1))
+                'f', source).reserved('id', 'reservation', 1), False)
         self.assertEqual((2, 512, 5, 7, 100),
                          reservation_providers.sizes_of(flavor))

@@ -325,7 +325,7 @@ class TestNotReady(leases.TestCase):
 
     def _cut_short(self, lease, node):
         """Have Ironic do what it is asked for, and its answer be lost."""
-        def write_lessee(uuid, lessee):
+        def write_lessee(uuid, lessee, ticket=None):
             world.StandInIronic.write_lessee(self.ironic, uuid, lessee)
             raise errors.IronicUnavailable('The answer is lost.')
         with mock.patch.object(self.ironic, 'write_lessee', write_lessee):

@@ -100,8 +100,12 @@ class TestLoop(world.TestCase):
         held = self.world.reserve(node)
         passage.admit(self.world.engine, node, held.uuid)
         self.world.ironic.deploy(node)
-        self.world.clock.advance(120)
+        self.world.clock.advance(180)
         self.one.one_pass()
+        self.one.uncertain.look()
+        self.assertEqual('starting', self.world.state_of(held))
+        self.world.clock.advance(10)
+        self.one.uncertain.look()
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_poked_node_is_read_even_by_one_without_the_claim(self):

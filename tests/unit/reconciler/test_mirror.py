@@ -43,7 +43,8 @@ class TestFacts(MirrorTestCase):
         self.world.refresh()
         shown = self.world.ironic.there[node]
         row = self.world.mirrored()[node]
-        ours = ('id', 'generation', 'revision', 'observed_at', 'properties')
+        ours = ('id', 'generation', 'revision', 'observed_at', 'properties',
+                'let_through')
         self.assertEqual(
             {key: getattr(shown, key) for key in row if key not in ours},
             {key: value for key, value in row.items() if key not in ours})
@@ -51,11 +52,12 @@ class TestFacts(MirrorTestCase):
 
     def test_changes_are_mirrored_and_the_generation_is_not(self):
         (node,) = self.world.enrol(traits=frozenset({'CUSTOM_A'}))
+        before = self.world.mirrored()[node]['generation']
         self.world.ironic.change(node, resource_class='gold', name='new',
                                  traits=frozenset({'CUSTOM_B'}))
         self.world.refresh()
         row = self.world.mirrored()[node]
-        self.assertEqual(('gold', 'new', 1), (
+        self.assertEqual(('gold', 'new', before), (
             row['resource_class'], row['name'], row['generation']))
         self.assertEqual({'CUSTOM_B'}, self.world.traits(node))
 
@@ -182,7 +184,7 @@ class TestDeleted(MirrorTestCase):
         self.world.ironic.remove(self.node)
         self.world.refresh()
         self.assertIn(self.node, self.world.mirrored())
-        self.world.clock.advance(120)
+        self.world.find_out()
         self.world.refresh()
         self.assertNotIn(self.node, self.world.mirrored())
 
@@ -238,15 +240,28 @@ class TestEnds(MirrorTestCase):
         self.assertIsNone(self._after(provision_state='clean failed',
                                       instance_uuid=None))
 
-    def test_maintenance_ends_a_promise(self):
+    def test_maintenance_on_off(self):
+        """It took the node from whoever had reserved it.
+
+        Whoever may set maintenance did that by setting it on and off, and so
+        did Ironic after a power fault.
+        """
+        for trouble in ({'maintenance': True}, {'retired': True}):
+            self.assertEqual('reserved', self._after(**trouble))
+            self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
+                              self.node)
+            self.world.ironic.change(
+                self.node, **dict.fromkeys(trouble, False))
+        self.assertEqual('reserved', self._after())
+
+    def test_operator_may_have_maintenance_end_it(self):
+        self.engine.conf.set_override('end_on_maintenance', True,
+                                      'reservations')
         self.assertIsNone(self._after(maintenance=True))
 
     def test_maintenance_keeps_a_deployed_node_for_its_user(self):
         self.world.use(self.held)
         self.assertEqual('in_use', self._after(maintenance=True))
-
-    def test_retired_node_ends_a_promise(self):
-        self.assertIsNone(self._after(retired=True))
 
     def test_node_taken_past_the_guard_ends_a_promise(self):
         self.assertIsNone(self._after(provision_state='deploying',
@@ -320,7 +335,7 @@ class TestRaces(MirrorTestCase):
 
     def test_release_during_a_pass_is_no_error(self):
         held = self.world.reserve(self.node)
-        self.world.ironic.change(self.node, maintenance=True)
+        self.world.ironic.change(self.node, provision_state='manageable')
         self.world.ironic.interrupt(
             'nodes', lambda: release.release(self.engine, held.uuid))
         self.world.refresh()

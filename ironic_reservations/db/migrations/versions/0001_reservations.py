@@ -16,21 +16,16 @@ Revision ID: 0001
 Revises: (none)
 """
 
-from alembic import op
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
+
+from ironic_reservations.db.migrations import steps
 
 revision = '0001'
 down_revision = None
 
-_INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
-                                      'mariadb')
-_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
-          'mysql_collate': 'utf8mb4_bin'}
-
 
 def upgrade():
-    op.create_table(
+    steps.create_table(
         'nodes',
         sa.Column('id', sa.Integer, nullable=False),
         sa.Column('uuid', sa.String(36), nullable=False),
@@ -44,30 +39,28 @@ def upgrade():
         sa.Column('reservable', sa.Boolean, nullable=False),
         sa.Column('owner', sa.String(255)),
         sa.Column('lessee', sa.String(255)),
-        sa.Column('observed_at', _INSTANT, nullable=False),
+        sa.Column('observed_at', steps.INSTANT, nullable=False),
         sa.PrimaryKeyConstraint('id', name='pk_nodes'),
-        sa.UniqueConstraint('uuid', name='uq_nodes_uuid'),
-        **_MYSQL)
-    op.create_index('ix_nodes_resource_class_provision_state', 'nodes',
+        sa.UniqueConstraint('uuid', name='uq_nodes_uuid'))
+    steps.create_index('ix_nodes_resource_class_provision_state', 'nodes',
                     ['resource_class', 'provision_state'])
-    op.create_table(
+    steps.create_table(
         'node_traits',
         sa.Column('node_uuid', sa.String(36), nullable=False),
         sa.Column('trait', sa.String(255), nullable=False),
         sa.PrimaryKeyConstraint('node_uuid', 'trait', name='pk_node_traits'),
         sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
                                 name='fk_node_traits_node_uuid',
-                                ondelete='CASCADE'),
-        **_MYSQL)
-    op.create_table(
+                                ondelete='CASCADE'))
+    steps.create_table(
         'reservations',
         sa.Column('id', sa.Integer, nullable=False),
         sa.Column('uuid', sa.String(36), nullable=False),
         sa.Column('node_uuid', sa.String(36), nullable=False),
         sa.Column('instance_uuid', sa.String(36), nullable=False),
-        sa.Column('created_at', _INSTANT, nullable=False),
-        sa.Column('updated_at', _INSTANT),
-        sa.Column('expires_at', _INSTANT, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.Column('expires_at', steps.INSTANT, nullable=False),
         sa.Column('state', sa.String(16), nullable=False),
         sa.Column('project_id', sa.String(255)),
         sa.Column('user_id', sa.String(255)),
@@ -79,35 +72,32 @@ def upgrade():
         sa.UniqueConstraint('instance_uuid', 'immediate',
                             name='uq_reservations_instance_uuid_immediate'),
         sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                name='fk_reservations_node_uuid'),
-        **_MYSQL)
-    op.create_index('ix_reservations_project_id', 'reservations',
+                                name='fk_reservations_node_uuid'))
+    steps.create_index('ix_reservations_project_id', 'reservations',
                     ['project_id'])
-    op.create_index('ix_reservations_expires_at', 'reservations',
+    steps.create_index('ix_reservations_expires_at', 'reservations',
                     ['expires_at'])
-    op.create_table(
+    steps.create_table(
         'passages',
         sa.Column('id', sa.Integer, nullable=False),
         sa.Column('node_uuid', sa.String(36), nullable=False),
         sa.Column('reservation_uuid', sa.String(36)),
         sa.Column('instance_uuid', sa.String(36)),
-        sa.Column('expires_at', _INSTANT, nullable=False),
+        sa.Column('expires_at', steps.INSTANT, nullable=False),
         sa.PrimaryKeyConstraint('id', name='pk_passages'),
         sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
                                 name='fk_passages_node_uuid',
-                                ondelete='CASCADE'),
-        **_MYSQL)
-    op.create_index('ix_passages_node_uuid', 'passages', ['node_uuid'])
-    op.create_table(
+                                ondelete='CASCADE'))
+    steps.create_index('ix_passages_node_uuid', 'passages', ['node_uuid'])
+    steps.create_table(
         'claims',
         sa.Column('name', sa.String(64), nullable=False),
         sa.Column('owner', sa.String(255), nullable=False),
-        sa.Column('expires_at', _INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('name', name='pk_claims'),
-        **_MYSQL)
+        sa.Column('expires_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('name', name='pk_claims'))
 
 
 def downgrade():
     for name in ('claims', 'passages', 'reservations', 'node_traits',
                  'nodes'):
-        op.drop_table(name)
+        steps.drop_table(name)

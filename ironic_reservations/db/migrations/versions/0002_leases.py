@@ -16,59 +16,53 @@ Revision ID: 0002
 Revises: 0001
 """
 
-from alembic import op
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
+
+from ironic_reservations.db.migrations import steps
 
 revision = '0002'
 down_revision = '0001'
-
-_INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
-                                      'mariadb')
-_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
-          'mysql_collate': 'utf8mb4_bin'}
 
 
 def upgrade():
     _create_hosts()
     _create_leases()
-    with op.batch_alter_table('nodes') as nodes:
+    with steps.alter_table('nodes') as nodes:
         nodes.add_column(sa.Column('properties', sa.Text))
         nodes.add_column(sa.Column('revision', sa.Integer, nullable=False,
                                    server_default='0'))
-    with op.batch_alter_table('reservations') as reservations:
-        reservations.alter_column('instance_uuid',
-                                  existing_type=sa.String(36), nullable=True)
-        reservations.add_column(sa.Column('starts_at', _INSTANT))
+    with steps.alter_table('reservations') as reservations:
+        reservations.alter_column('instance_uuid', nullable=True)
+        reservations.add_column(sa.Column('starts_at', steps.INSTANT))
         reservations.add_column(
             sa.Column('lease_reservation_id', sa.String(36)))
         reservations.add_column(sa.Column('place', sa.Integer))
         reservations.add_column(sa.Column('lessee', sa.String(255)))
         reservations.add_column(sa.Column('lessee_before', sa.String(255)))
-        reservations.create_unique_constraint(
+        reservations.unique(
             'uq_reservations_lease_reservation_id_place',
             ['lease_reservation_id', 'place'])
-        reservations.create_foreign_key(
-            'fk_reservations_lease_reservation_id', 'lease_reservations',
-            ['lease_reservation_id'], ['id'])
-        reservations.create_index('ix_reservations_state_starts_at',
+        reservations.foreign_key(
+            'fk_reservations_lease_reservation_id', ['lease_reservation_id'],
+            'lease_reservations', ['id'])
+        reservations.index('ix_reservations_state_starts_at',
                                   ['state', 'starts_at'])
 
 
 def _create_hosts():
-    op.create_table(
+    steps.create_table(
         'hosts',
         sa.Column('id', sa.Integer, nullable=False),
         sa.Column('node_uuid', sa.String(36), nullable=False),
         sa.Column('reservable', sa.Boolean, nullable=False),
-        sa.Column('created_at', _INSTANT, nullable=False),
-        sa.Column('updated_at', _INSTANT),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
         sa.PrimaryKeyConstraint('id', name='pk_hosts'),
         sa.UniqueConstraint('node_uuid', name='uq_hosts_node_uuid'),
         sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
                                 name='fk_hosts_node_uuid'),
-        sqlite_autoincrement=True, **_MYSQL)
-    op.create_table(
+        autoincrement=True)
+    steps.create_table(
         'host_capabilities',
         sa.Column('host_id', sa.Integer, nullable=False),
         sa.Column('name', sa.String(64), nullable=False),
@@ -77,51 +71,48 @@ def _create_hosts():
                                 name='pk_host_capabilities'),
         sa.ForeignKeyConstraint(['host_id'], ['hosts.id'],
                                 name='fk_host_capabilities_host_id',
-                                ondelete='CASCADE'),
-        **_MYSQL)
-    op.create_table(
+                                ondelete='CASCADE'))
+    steps.create_table(
         'capabilities',
         sa.Column('name', sa.String(64), nullable=False),
         sa.Column('id', sa.String(36), nullable=False),
         sa.Column('private', sa.Boolean, nullable=False),
-        sa.Column('created_at', _INSTANT, nullable=False),
-        sa.Column('updated_at', _INSTANT),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
         sa.PrimaryKeyConstraint('name', name='pk_capabilities'),
-        sa.UniqueConstraint('id', name='uq_capabilities_id'),
-        **_MYSQL)
+        sa.UniqueConstraint('id', name='uq_capabilities_id'))
 
 
 def _create_leases():
-    op.create_table(
+    steps.create_table(
         'leases',
         sa.Column('id', sa.String(36), nullable=False),
         sa.Column('generation', sa.Integer, nullable=False),
         sa.Column('name', sa.String(80), nullable=False),
         sa.Column('project_id', sa.String(255)),
         sa.Column('user_id', sa.String(255)),
-        sa.Column('starts_at', _INSTANT, nullable=False),
-        sa.Column('ends_at', _INSTANT, nullable=False),
-        sa.Column('before_end_at', _INSTANT),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ends_at', steps.INSTANT, nullable=False),
+        sa.Column('before_end_at', steps.INSTANT),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('degraded', sa.Boolean, nullable=False),
         sa.Column('waiting', sa.Text),
-        sa.Column('created_at', _INSTANT, nullable=False),
-        sa.Column('updated_at', _INSTANT),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
         sa.Column('request_key', sa.String(64)),
         sa.Column('request_digest', sa.String(64)),
-        sa.Column('due_at', _INSTANT),
+        sa.Column('due_at', steps.INSTANT),
         sa.Column('attempts', sa.Integer, nullable=False),
         sa.Column('claimed_by', sa.String(255)),
-        sa.Column('claimed_until', _INSTANT),
+        sa.Column('claimed_until', steps.INSTANT),
         sa.PrimaryKeyConstraint('id', name='pk_leases'),
-        sa.UniqueConstraint('request_key', name='uq_leases_request_key'),
-        **_MYSQL)
-    op.create_index('ix_leases_created_at_id', 'leases',
+        sa.UniqueConstraint('request_key', name='uq_leases_request_key'))
+    steps.create_index('ix_leases_created_at_id', 'leases',
                     ['created_at', 'id'])
-    op.create_index('ix_leases_project_id_created_at', 'leases',
+    steps.create_index('ix_leases_project_id_created_at', 'leases',
                     ['project_id', 'created_at'])
-    op.create_index('ix_leases_due_at', 'leases', ['due_at'])
-    op.create_table(
+    steps.create_index('ix_leases_due_at', 'leases', ['due_at'])
+    steps.create_table(
         'lease_reservations',
         sa.Column('id', sa.String(36), nullable=False),
         sa.Column('lease_id', sa.String(36), nullable=False),
@@ -136,54 +127,48 @@ def _create_leases():
         sa.Column('before_end', sa.String(32), nullable=False),
         sa.Column('missing_resources', sa.Boolean, nullable=False),
         sa.Column('resources_changed', sa.Boolean, nullable=False),
-        sa.Column('created_at', _INSTANT, nullable=False),
-        sa.Column('updated_at', _INSTANT),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
         sa.PrimaryKeyConstraint('id', name='pk_lease_reservations'),
         sa.ForeignKeyConstraint(['lease_id'], ['leases.id'],
                                 name='fk_lease_reservations_lease_id',
-                                ondelete='CASCADE'),
-        **_MYSQL)
-    op.create_index('ix_lease_reservations_lease_id', 'lease_reservations',
+                                ondelete='CASCADE'))
+    steps.create_index('ix_lease_reservations_lease_id', 'lease_reservations',
                     ['lease_id'])
-    op.create_table(
+    steps.create_table(
         'lease_events',
         sa.Column('id', sa.String(36), nullable=False),
         sa.Column('lease_id', sa.String(36), nullable=False),
         sa.Column('event_type', sa.String(32), nullable=False),
-        sa.Column('time', _INSTANT, nullable=False),
+        sa.Column('time', steps.INSTANT, nullable=False),
         sa.Column('status', sa.String(16), nullable=False),
-        sa.Column('created_at', _INSTANT, nullable=False),
-        sa.Column('updated_at', _INSTANT),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
         sa.PrimaryKeyConstraint('id', name='pk_lease_events'),
         sa.UniqueConstraint('lease_id', 'event_type',
                             name='uq_lease_events_lease_id_event_type'),
         sa.ForeignKeyConstraint(['lease_id'], ['leases.id'],
                                 name='fk_lease_events_lease_id',
-                                ondelete='CASCADE'),
-        **_MYSQL)
+                                ondelete='CASCADE'))
 
 
 def downgrade():
     # NOTE: what is promised to leases has no place in the older tables;
     # db.migrate asks before rows are lost.
-    op.execute('DELETE FROM reservations WHERE lease_reservation_id '
-               'IS NOT NULL')
-    with op.batch_alter_table('reservations') as reservations:
+    if steps.has_column('reservations', 'lease_reservation_id'):
+        steps.execute('DELETE FROM reservations '
+                      'WHERE lease_reservation_id IS NOT NULL')
+    with steps.alter_table('reservations') as reservations:
         reservations.drop_index('ix_reservations_state_starts_at')
-        reservations.drop_constraint('fk_reservations_lease_reservation_id',
-                                     type_='foreignkey')
-        reservations.drop_constraint(
-            'uq_reservations_lease_reservation_id_place', type_='unique')
+        reservations.drop_foreign_key('fk_reservations_lease_reservation_id')
+        reservations.drop_unique('uq_reservations_lease_reservation_id_place')
         for name in ('lessee_before', 'lessee', 'place',
                      'lease_reservation_id', 'starts_at'):
             reservations.drop_column(name)
-        reservations.alter_column('instance_uuid',
-                                  existing_type=sa.String(36),
-                                  nullable=False)
-    # NOTE: not in a batch, since SQLite would make the table anew, and the
-    # rows that refer to it do not let go of the old one.
-    op.drop_column('nodes', 'revision')
-    op.drop_column('nodes', 'properties')
+        reservations.alter_column('instance_uuid', nullable=False)
+    with steps.alter_table('nodes') as nodes:
+        nodes.drop_column('revision')
+        nodes.drop_column('properties')
     for name in ('lease_events', 'lease_reservations', 'leases',
                  'capabilities', 'host_capabilities', 'hosts'):
-        op.drop_table(name)
+        steps.drop_table(name)

@@ -16,21 +16,16 @@ Revision ID: 0003
 Revises: 0002
 """
 
-from alembic import op
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
+
+from ironic_reservations.db.migrations import steps
 
 revision = '0003'
 down_revision = '0002'
 
-_INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
-                                      'mariadb')
-_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
-          'mysql_collate': 'utf8mb4_bin'}
-
 
 def upgrade():
-    op.create_table(
+    steps.create_table(
         'holds',
         sa.Column('id', sa.Integer, nullable=False),
         sa.Column('generation', sa.Integer, nullable=False),
@@ -43,31 +38,29 @@ def upgrade():
         sa.Column('instance_uuid', sa.String(36)),
         sa.Column('state', sa.String(16), nullable=False),
         sa.Column('landed', sa.Boolean, nullable=False),
-        sa.Column('created_at', _INSTANT, nullable=False),
-        sa.Column('updated_at', _INSTANT),
-        sa.Column('deadline', _INSTANT, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.Column('deadline', steps.INSTANT, nullable=False),
         sa.Column('live', sa.SmallInteger),
         sa.PrimaryKeyConstraint('id', name='pk_holds'),
         sa.UniqueConstraint('consumer_uuid', name='uq_holds_consumer_uuid'),
         sa.UniqueConstraint('node_uuid', 'live',
-                            name='uq_holds_node_uuid_live'),
-        **_MYSQL)
-    op.create_index('ix_holds_owner', 'holds', ['owner'])
-    op.create_index('ix_holds_state_deadline', 'holds',
+                            name='uq_holds_node_uuid_live'))
+    steps.create_index('ix_holds_owner', 'holds', ['owner'])
+    steps.create_index('ix_holds_state_deadline', 'holds',
                     ['state', 'deadline'])
-    op.create_table(
+    steps.create_table(
         'providers_seen',
         sa.Column('provider_uuid', sa.String(36), nullable=False),
         sa.Column('generation', sa.Integer, nullable=False),
         sa.Column('resource_class', sa.String(255), nullable=False),
         sa.Column('expected', sa.String(36)),
-        sa.Column('seen_at', _INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('provider_uuid', name='pk_providers_seen'),
-        **_MYSQL)
+        sa.Column('seen_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('provider_uuid', name='pk_providers_seen'))
 
 
 def downgrade():
     # NOTE: what is held in Placement stays there; db.migrate asks before
     # the rows are lost that would take it back.
-    op.drop_table('providers_seen')
-    op.drop_table('holds')
+    steps.drop_table('providers_seen')
+    steps.drop_table('holds')

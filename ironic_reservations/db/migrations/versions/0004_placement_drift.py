@@ -16,28 +16,23 @@ Revision ID: 0004
 Revises: 0003
 """
 
-from alembic import op
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
+
+from ironic_reservations.db.migrations import steps
 
 revision = '0004'
 down_revision = '0003'
 
-_INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
-                                      'mariadb')
-
 
 def upgrade():
-    op.create_table(
+    steps.create_table(
         'placement_drift',
         sa.Column('kind', sa.String(32), nullable=False),
         sa.Column('found', sa.Integer, nullable=False),
         sa.Column('remaining', sa.Integer, nullable=False),
-        sa.Column('audited_at', _INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('kind', name='pk_placement_drift'),
-        mysql_engine='InnoDB', mysql_charset='utf8mb4',
-        mysql_collate='utf8mb4_bin')
+        sa.Column('audited_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('kind', name='pk_placement_drift'))
 
 
 def downgrade():
-    op.drop_table('placement_drift')
+    steps.drop_table('placement_drift')

@@ -16,18 +16,16 @@ Revision ID: 0005
 Revises: 0004
 """
 
-from alembic import op
 import sqlalchemy as sa
+
+from ironic_reservations.db.migrations import steps
 
 revision = '0005'
 down_revision = '0004'
 
-_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
-          'mysql_collate': 'utf8mb4_bin'}
-
 
 def upgrade():
-    op.create_table(
+    steps.create_table(
         'instance_reservations',
         sa.Column('id', sa.String(36), nullable=False),
         sa.Column('reservation_id', sa.String(36), nullable=False),
@@ -47,11 +45,10 @@ def upgrade():
             name='fk_instance_reservations_reservation_id',
             ondelete='CASCADE'),
         sa.UniqueConstraint('reservation_id',
-                            name='uq_instance_reservations_reservation_id'),
-        **_MYSQL)
+                            name='uq_instance_reservations_reservation_id'))
 
 
 def downgrade():
     # NOTE: a lease of instances without this is one that nobody can serve;
     # db.migrate asks before the rows are lost.
-    op.drop_table('instance_reservations')
+    steps.drop_table('instance_reservations')

@@ -16,38 +16,36 @@ Revision ID: 0006
 Revises: 0005
 """
 
-from alembic import op
 import sqlalchemy as sa
+
+from ironic_reservations.db.migrations import steps
 
 revision = '0006'
 down_revision = '0005'
 
 
 def upgrade():
-    op.add_column('nodes', sa.Column('inventories', sa.Text))
-    with op.batch_alter_table('holds') as batch:
-        batch.add_column(sa.Column('amounts', sa.Text))
-        batch.alter_column('resource_class', nullable=True,
-                           existing_type=sa.String(255))
-        batch.alter_column('live', type_=sa.String(36),
-                           existing_type=sa.SmallInteger,
-                           existing_nullable=True,
+    with steps.alter_table('nodes') as nodes:
+        nodes.add_column(sa.Column('inventories', sa.Text))
+    with steps.alter_table('holds') as holds:
+        holds.add_column(sa.Column('amounts', sa.Text))
+        holds.alter_column('resource_class', nullable=True)
+        holds.alter_column('live', type_=sa.String(36),
                            postgresql_using='live::varchar')
-    op.execute("UPDATE holds SET live = 'node' WHERE live IS NOT NULL")
+    steps.execute("UPDATE holds SET live = 'node' WHERE live = '1'")
 
 
 def downgrade():
     # NOTE: shares of compute hosts stay in Placement; db.migrate asks before
     # the rows are lost that would take them back.
-    op.execute('DELETE FROM holds WHERE amounts IS NOT NULL')
-    op.execute("UPDATE holds SET live = '1' WHERE live IS NOT NULL")
-    with op.batch_alter_table('holds') as batch:
-        batch.alter_column('live', type_=sa.SmallInteger,
-                           existing_type=sa.String(36),
-                           existing_nullable=True,
+    if steps.has_column('holds', 'amounts'):
+        steps.execute('DELETE FROM holds WHERE amounts IS NOT NULL')
+        steps.execute("UPDATE holds SET live = '1' WHERE live IS NOT NULL")
+    with steps.alter_table('holds') as holds:
+        holds.alter_column('live', type_=sa.SmallInteger(),
                            postgresql_using='live::smallint')
-        batch.alter_column('resource_class', nullable=False,
-                           existing_type=sa.String(255))
-        batch.drop_column('amounts')
-    # NOTE: not in a batch, see 0002.
-    op.drop_column('nodes', 'inventories')
+        holds.alter_column('resource_class', nullable=False)
+        # NOTE: last, for it tells whether the rows have been seen to.
+        holds.drop_column('amounts')
+    with steps.alter_table('nodes') as nodes:
+        nodes.drop_column('inventories')

@@ -10,19 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Carrying a plan of the whole timeline out, in a constant number of writes.
-"""
+"""What a plan of the whole timeline changes for nodes and for others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
 
-import sqlalchemy as sa
-
-from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import timelines
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import standing
@@ -33,20 +28,23 @@ from ironic_reservations.planner.pool import pool
 class Difference:
     """What a plan changes.
 
-    :ivar generations: of every node whose bookings it changes.
+    :ivar seen: every node whose bookings it changes.
     :ivar homes: the new node of each booking of others that moves, by the
-        booking's row.
+        booking as it was read.
+    :ivar lost: the bookings of others for which no other node was found.
     """
 
-    generations: Mapping[str, int]
-    homes: Mapping[int, str]
+    seen: seen_module.Seen = seen_module.NOTHING
+    homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
+        default_factory=dict)
+    lost: tuple[leases.NodeBooking, ...] = ()
 
 
 def compare(horizon: timelines.Horizon, after: pool.Pool,
             own: frozenset[str] = frozenset(),
             renamed: Mapping[str, leases.NodeBooking] | None = None
             ) -> Difference:
-    """Tell what a plan changes for nodes and for the bookings of others.
+    """Return what a plan changes for nodes and for the bookings of others.
 
     :param own: what the planner calls the bookings that the caller writes
         itself.
@@ -57,34 +55,17 @@ def compare(horizon: timelines.Horizon, after: pool.Pool,
     touched = [number for number, row in enumerate(after.timeline.rows)
                if row is not whole[number]
                or after.rows[number] is not shared[number]]
-    generations: dict[str, int] = {}
     rows: dict[str, leases.NodeBooking] = dict(renamed or {})
     for number in touched:
-        here = horizon.standing(number)
-        generations[here.host.node.uuid] = here.host.node.generation
-        for booking, _ in here.promised:
+        for booking, _ in horizon.standing(number).promised:
             rows[standing.name(booking)] = booking
-    homes: dict[int, str] = {}
+    homes: dict[leases.NodeBooking, str] = {}
     for number in touched:
         uuid = horizon.fleet.uuids[number]
         for placed in after.on(number):
             row = rows.get(placed.id)
             if row is not None and row.node_uuid != uuid and (
                     placed.id not in own):
-                homes[row.id] = uuid
-    return Difference(generations, homes)
-
-
-def claim(connection: sa.Connection, horizon: timelines.Horizon,
-          difference: Difference) -> None:
-    """Change the bookings of nodes, if nobody has since the plan was made.
-
-    Comes first in a transaction that writes bookings.
-
-    :raises Conflict: somebody has.
-    """
-    if not db_nodes.advance_all(connection, difference.generations):
-        raise db_connection.Conflict('a node has changed meanwhile')
-    if db_bookings.move(connection, difference.homes,
-                        horizon.now) != len(difference.homes):
-        raise db_connection.Conflict('a booking has started meanwhile')
+                homes[row] = uuid
+    return Difference(seen_module.Seen(dict(
+        horizon.generation(number) for number in touched)), homes)

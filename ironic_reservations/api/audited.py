@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the audit is told of requests to the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironic_reservations.api import expose
+from ironic_reservations.api import identity
+from ironic_reservations.api import wsgi
+from ironic_reservations.engine import audit
+
+_ACTIONS = {'POST': 'create', 'PUT': 'update', 'PATCH': 'update',
+            'DELETE': 'delete'}
+_KINDS = {'reservations': 'reservation', 'leases': 'lease',
+          'os-hosts': 'host'}
+_UNKNOWN = 'unknown'
+
+
+def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
+           code: str | None) -> None:
+    """Record a request that changes something, unless nobody sent it.
+
+    NOTE: who has no valid credentials could fill the log with it.
+
+    :param code: of the refusal.
+    """
+    action = _ACTIONS.get(environ['REQUEST_METHOD'])
+    who = environ.get(identity.KEY)
+    if action is None or who is None or not events.wanted:
+        return
+    if 'dry_run' in environ.get(expose.QUERY, ''):
+        return
+    names = [name for name in environ.get('PATH_INFO', '').split('/') if name]
+    kind = _KINDS.get(names[1] if len(names) > 1 else '')
+    if kind is None:
+        return
+    ident = names[2] if len(names) > 2 else _made(answer)
+    if kind == 'reservation' and ident != _UNKNOWN:
+        ident = audit.digest(ident)
+    events.record(audit.Way.API, action, kind, ident[:255], who,
+                  answer.status, code, environ.get('REMOTE_ADDR'),
+                  f'{environ["REQUEST_METHOD"]} /v1/{names[1]}')
+
+
+def _made(answer: wsgi.Answer) -> str:
+    location: Any = next((value for name, value in answer.headers
+                          if name.lower() == 'location'), None)
+    return str(location).rpartition('/')[2] if location else _UNKNOWN

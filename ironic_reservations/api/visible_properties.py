@@ -1,0 +1,58 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What callers may ask about hosts, so that no answer tells the rest.
+
+Each request that names a property is a question about the hosts that are
+free: whoever may ask for any property finds out names, owners and what is
+private by asking often enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oslo_context import context as oslo_context
+
+from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.leases import terms as lease_terms
+
+_SEES_ALL = 'reservation:host:list_private_properties'
+
+
+def check(engine: Engine, enforcer: policies.Enforcer,
+          context: oslo_context.RequestContext,
+          texts: Iterable[tuple[str | None, str | None]]) -> None:
+    """Raise where a caller asks for what it may not see of hosts.
+
+    NOTE: what is hidden and what is not there get the same answer.
+
+    :param texts: pairs of hypervisor properties and resource properties.
+    :raises InvalidValue: a text cannot be read, or names such a property.
+    """
+    if enforcer.check(context, _SEES_ALL, {'project_id': context.project_id}):
+        return
+    named = {name for hypervisor, resource in texts
+             for name in lease_terms.requirement(hypervisor or '',
+                                                 resource or '').names}
+    unknown = named.difference(engine.conf.leases.tenant_properties)
+    if unknown:
+        unknown -= {each.name for each in hosts.properties(
+            engine, with_private=False)}
+    if unknown:
+        raise errors.InvalidValue(
+            f'There is no property ${sorted(unknown)[0][:80]} that you may '
+            'ask for. GET /v1/os-hosts/properties lists those of the '
+            'operator.')

@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``ironic-reservations-manage purge``: forgetting leases that are over."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from typing import Any
+
+from oslo_config import cfg
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.engine.leases import purge
+
+
+def add_parser(add: Any) -> None:
+    """Add the command to those of ``ironic-reservations-manage``."""
+    parser = add(
+        'purge', help='Delete leases that have been over for long, a batch '
+                      'at a time, as the reconciler does; what they had is '
+                      'kept in one short row for each reservation. Safe '
+                      'while the service runs, and to be broken off at any '
+                      'time.')
+    parser.add_argument('--before', type=_instant, metavar='<date>',
+                        help='Delete those that were over before this date, '
+                             'as in 2026-01-31 or 2026-01-31T12:00, in UTC. '
+                             'By default [leases] retention says which.')
+    parser.add_argument('--batch', type=_count, default=purge.BATCH,
+                        metavar='<number>',
+                        help='How many one transaction deletes. (default: '
+                             '%(default)s)')
+
+
+def _instant(text: str) -> datetime.datetime:
+    try:
+        given = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is no date; one is written as in 2026-01-31') from None
+    return (given.replace(tzinfo=datetime.UTC) if given.tzinfo is None
+            else given.astimezone(datetime.UTC))
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is no number from 1 to 10000')
+    return int(text)
+
+
+def run(engine: engine_module.Engine, options: cfg.SubCommandOpt) -> int:
+    """Delete all that is to be deleted, and print how many leases that was.
+
+    :param options: the words of the command line.
+    :raises ValueError: leases are kept for ever, and no date was given.
+    :raises DatabaseUnavailable: the database cannot be used.
+    """
+    before, days = options.before, engine.conf.leases.retention
+    if before is None:
+        if not days:
+            raise ValueError('leases are kept for ever ([leases] retention '
+                             'is 0). Say with --before which to delete.')
+        before = engine.clock() - datetime.timedelta(days=days)
+    elif before > engine.clock():
+        raise ValueError(f'{before.isoformat()} is still to come. Leases '
+                         'that are over are deleted up to now at most.')
+    gone = 0
+    while done := purge.purge(engine, before, options.batch):
+        gone += done
+    print(f'{gone} leases that were over before {before.isoformat()} have '
+          'been deleted.')
+    return 0

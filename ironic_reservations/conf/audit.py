@@ -1,0 +1,43 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of [audit]: who did what to which promise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oslo_config import cfg
+
+GROUP = 'audit'
+
+audit_opts = [
+    cfg.BoolOpt('log', default=True,
+                help='Write audit events to the log, with the logger '
+                     'ironic_reservations.audit and the level INFO, one line '
+                     'of JSON each.'),
+    cfg.BoolOpt('notifications', default=False,
+                help='Send audit events as notifications '
+                     '"audit.reservation", where a driver is set in '
+                     '[oslo_messaging_notifications].'),
+]
+
+
+def register(conf: cfg.ConfigOpts) -> None:
+    """Make the options known to a configuration object."""
+    conf.register_opts(audit_opts, GROUP)
+
+
+def list_opts() -> list[tuple[str, Sequence[Any]]]:
+    """List the options for oslo-config-generator."""
+    return [(GROUP, audit_opts)]

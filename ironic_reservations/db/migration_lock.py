@@ -1,0 +1,227 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""One migration of a database at a time.
+
+The lock is one of the database itself, which lets go of it when the process
+or its host dies: GET_LOCK on MariaDB, an advisory lock on PostgreSQL, and on
+SQLite a lock of a file beside the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import fcntl
+import hashlib
+import pathlib
+import time
+
+from oslo_db.sqlalchemy import engines
+import sqlalchemy as sa
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import sqlite_file
+
+#: How long, in seconds, another migration of the database is waited for.
+WAIT = 600
+
+#: How long, in seconds, a table that others use is waited for.  Whoever comes
+#: later for the table waits behind the migration.
+_TABLE_WAIT = 30
+
+#: What MariaDB and PostgreSQL say when a lock was not to be had in time.
+_TOO_LONG = (1205, '55P03')
+
+_FILE_PAUSE = 0.05
+
+
+class AnotherMigrates(Exception):
+    """Another process migrates the database, and has for long."""
+
+
+class TableInUse(Exception):
+    """Another program keeps a table from being changed."""
+
+
+@contextlib.contextmanager
+def alone(database: db_connection.Database,
+          wait: float) -> Iterator[sa.Connection]:
+    """Open a connection to change the schema by, while nobody else does.
+
+    It has none of the limits that the connections of requests have: to change
+    a large table takes as long as it takes.  On SQLite and PostgreSQL a
+    transaction is open, which ends with the block.
+
+    :param wait: for how long, in seconds, another migration is waited for.
+    :raises AnotherMigrates: it takes longer than that.
+    :raises TableInUse: another program keeps a table from being changed.
+    """
+    with _engine(database) as engine:
+        name = engine.dialect.name
+        if name == 'sqlite':
+            opened = _sqlite(engine, wait)
+        elif name == 'postgresql':
+            opened = _postgresql(engine, wait)
+        else:
+            opened = _mysql(engine, wait)
+        with opened as connection:
+            try:
+                yield connection
+            except Exception as exc:
+                if _took_too_long(exc):
+                    raise TableInUse(
+                        'a transaction of another program has kept a table '
+                        f'from being changed for {_TABLE_WAIT} s. Nothing is '
+                        'lost. End that transaction, or wait for it, and run '
+                        f'the command again ({_first_line(exc)}).') from exc
+                raise
+
+
+@contextlib.contextmanager
+def _engine(database: db_connection.Database) -> Iterator[sa.Engine]:
+    usual = database.engine
+    if usual.dialect.name == 'sqlite' and usual.url.database in (
+            None, '', ':memory:'):
+        # NOTE: another engine would have another such database.
+        yield usual
+        return
+    engine = engines.create_engine(
+        database.url, mysql_sql_mode=database.options.mysql_sql_mode,
+        connection_parameters=database.options.connection_parameters,
+        max_retries=0, thread_checkin=False)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextlib.contextmanager
+def _sqlite(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
+    with _file_lock(engine.url.database, wait), (
+            engine.connect()) as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        # NOTE: a table that is made anew must not take the rows of others
+        # with it.  To be said before a transaction begins.
+        driver.execute(f'PRAGMA busy_timeout = {_TABLE_WAIT * 1000}')
+        enforced, = driver.execute('PRAGMA foreign_keys').fetchone()
+        driver.execute('PRAGMA foreign_keys = OFF')
+        try:
+            # NOTE: keeps oslo.db from beginning another one.
+            connection.info['in_transaction'] = True
+            with connection.begin():
+                connection.exec_driver_sql('BEGIN IMMEDIATE')
+                yield connection
+                broken = connection.exec_driver_sql(
+                    'PRAGMA foreign_key_check').all()
+                if broken:
+                    raise ValueError(
+                        'rows would be left that refer to others that are '
+                        f'not there, so nothing was changed: {broken[:5]}')
+        finally:
+            driver.execute(f'PRAGMA foreign_keys = {enforced}')
+
+
+@contextlib.contextmanager
+def _file_lock(path: str | None, wait: float) -> Iterator[None]:
+    if not path:
+        yield
+        return
+    deadline = time.monotonic() + wait
+    file = pathlib.Path(f'{path}.lock')
+    sqlite_file.make(file)
+    with file.open('w') as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise _another(wait) from None
+                time.sleep(_FILE_PAUSE)
+        yield
+
+
+@contextlib.contextmanager
+def _postgresql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
+    with engine.connect() as connection, connection.begin():
+        for limit in ('statement_timeout',
+                      'idle_in_transaction_session_timeout'):
+            connection.exec_driver_sql(f'SET LOCAL {limit} = 0')
+        _set_local_lock_timeout(connection, wait)
+        try:
+            # NOTE: of the transaction and not of the session: a pooler may
+            # give each transaction another one.
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(
+                _number('ironic_reservations migration'))))
+        except Exception as exc:
+            if _took_too_long(exc):
+                raise _another(wait) from exc
+            raise
+        _set_local_lock_timeout(connection, _TABLE_WAIT)
+        yield connection
+
+
+def _set_local_lock_timeout(connection: sa.Connection, wait: float) -> None:
+    # NOTE: zero would be for ever.
+    connection.exec_driver_sql(
+        f'SET LOCAL lock_timeout = {max(1, round(wait * 1000))}')
+
+
+@contextlib.contextmanager
+def _mysql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
+    with engine.connect() as connection:
+        connection.exec_driver_sql(
+            f'SET SESSION max_statement_time = 0, '
+            f'idle_transaction_timeout = 0, '
+            f'lock_wait_timeout = {_TABLE_WAIT}, '
+            f'innodb_lock_wait_timeout = {_TABLE_WAIT}')
+        # NOTE: the lock is one of the whole server, and its name short.
+        name = 'ironic_reservations_' + hashlib.sha256(
+            (engine.url.database or '').encode()).hexdigest()[:32]
+        if not connection.scalar(sa.select(sa.func.get_lock(name, wait))):
+            raise _another(wait)
+        connection.commit()
+        try:
+            yield connection
+        finally:
+            if not connection.invalidated:
+                connection.rollback()
+                connection.scalar(sa.select(sa.func.release_lock(name)))
+
+
+def _number(name: str) -> int:
+    """Return a number of 63 bits for the name of a lock."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8],
+                          'big') >> 1
+
+
+def _another(wait: float) -> AnotherMigrates:
+    return AnotherMigrates(
+        'another process is migrating this database and has not come to an '
+        f'end in {wait:g} s, so nothing was changed. Wait for it, or end it '
+        'if it does not get on, and run the command again.')
+
+
+def _took_too_long(exc: BaseException | None) -> bool:
+    while exc is not None:
+        driver = getattr(exc, 'orig', None) or exc
+        if (getattr(driver, 'pgcode', None) in _TOO_LONG
+                or next(iter(driver.args), None) in _TOO_LONG):
+            return True
+        exc = exc.__cause__
+    return False
+
+
+def _first_line(exc: BaseException) -> str:
+    return str(exc).partition('\n')[0]

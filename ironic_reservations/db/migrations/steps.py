@@ -1,0 +1,309 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Steps of migrations that can be taken again.
+
+MariaDB commits every change of a table by itself.  A migration that is killed
+there has been done by half, and the next run begins with its first step
+again.  So each step here looks at the database and does what is missing, and
+nothing where nothing is missing.  Write migrations with these steps alone.
+
+Changes of rows are for the migration to write so that they can be made
+again: by :func:`execute`, with a condition that excludes the rows that are
+done, or by :func:`copy_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+from typing import Any
+
+from alembic import op
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+
+#: The type of an instant, to the microsecond on all databases.
+INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
+                                     'mariadb')
+
+#: The type of a count that never starts again.  SQLite numbers rows by itself
+#: only in a column of this very name of a type.
+BIG = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
+
+_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
+          'mysql_collate': 'utf8mb4_bin'}
+
+_Columns = Sequence[str]
+
+
+def has_column(table: str, name: str) -> bool:
+    """Return whether a table is there, and has a column."""
+    inspector = _inspect()
+    return inspector.has_table(table) and name in {
+        column['name'] for column in inspector.get_columns(table)}
+
+
+def create_table(name: str, *items: sa.schema.SchemaItem,
+                 indexes: Mapping[str, _Columns] | None = None,
+                 autoincrement: bool = False) -> None:
+    """Create a table with its indexes.
+
+    :param items: columns and named constraints.
+    :param indexes: columns, by the names of the indexes.
+    :param autoincrement: never use an integer primary key again, also where
+        SQLite would.
+    """
+    if not _inspect().has_table(name):
+        op.create_table(name, *items, sqlite_autoincrement=autoincrement,
+                        **_MYSQL)
+    for index, columns in (indexes or {}).items():
+        create_index(index, name, columns)
+
+
+def drop_table(name: str) -> None:
+    """Drop a table and all that is in it."""
+    if _inspect().has_table(name):
+        op.drop_table(name)
+
+
+def create_index(name: str, table: str, columns: _Columns) -> None:
+    """Create an index that is not unique; see also :meth:`Table.unique`."""
+    if name not in _indexes(table):
+        op.create_index(name, table, list(columns))
+
+
+def drop_index(name: str, table: str) -> None:
+    """Drop an index."""
+    if name in _indexes(table):
+        op.drop_index(name, table)
+
+
+@contextlib.contextmanager
+def alter_table(name: str) -> Iterator[Table]:
+    """Open a table for changes; what is missing is done at the end.
+
+    SQLite makes the table anew where it cannot alter it, once for all
+    changes of the block; rows, numbers of rows given so far, and references
+    of other tables are kept.
+    """
+    with _altered(name, 'auto') as table:
+        yield table
+
+
+def never_use_ids_again(table: str) -> None:
+    """Keep SQLite from numbering a new row as one that was deleted.
+
+    The other databases never do.
+    """
+    if _is_sqlite() and not _is_autoincrement(table):
+        with _altered(table, 'always', autoincrement=True):
+            pass
+
+
+def copy_rows(source: sa.Select[Any], table: str, key: _Columns) -> None:
+    """Insert the rows of a query, except for those that are there.
+
+    :param source: a query whose columns are named as those of the table.
+    :param key: the columns by which a row is known.
+    """
+    wanted = source.subquery()
+    names = list(wanted.columns.keys())
+    target = sa.table(table, *(sa.column(name) for name in names))
+    there = sa.select(sa.literal(1)).select_from(target).where(
+        *(target.c[name] == wanted.columns[name] for name in key))
+    op.execute(target.insert().from_select(
+        names, sa.select(wanted).where(~there.exists())))
+
+
+def execute(statement: str | sa.Executable) -> None:
+    """Run a statement whose condition excludes the rows that are done."""
+    op.execute(statement)
+
+
+class Table:
+    """Changes of a table, each left out where it has been made.
+
+    :ivar name: of the table.
+    """
+
+    def __init__(self, name: str, batch: Any) -> None:
+        self.name = name
+        self._batch = batch
+        inspector = _inspect()
+        self._columns = {column['name']: column
+                         for column in inspector.get_columns(name)}
+        self._uniques = {unique['name'] for unique
+                         in inspector.get_unique_constraints(name)}
+        self._foreign_keys = {key['name'] for key
+                              in inspector.get_foreign_keys(name)}
+        self._checks = {check['name'] for check
+                        in inspector.get_check_constraints(name)}
+        self._indexes = _indexes(name)
+
+    def add_column(self, column: sa.Column[Any]) -> None:
+        """Add a column: one that may be NULL, or has a server default.
+
+        The release before knows nothing of it and must be able to write.
+        """
+        if column.name not in self._columns:
+            self._batch.add_column(column)
+
+    def drop_column(self, name: str) -> None:
+        """Drop a column."""
+        if name in self._columns:
+            self._batch.drop_column(name)
+
+    def alter_column(self, name: str, *,
+                     type_: sa.types.TypeEngine[Any] | None = None,
+                     nullable: bool | None = None,
+                     postgresql_using: str | None = None) -> None:
+        """Change the type of a column, or whether it may be NULL.
+
+        :param type_: the new type, ``None`` for the same.
+        :param nullable: whether it may be NULL, ``None`` for no change.
+        :param postgresql_using: how PostgreSQL makes the new values.
+        """
+        now = self._columns[name]
+        changes: dict[str, Any] = {}
+        if type_ is not None and _differs(now['type'], type_):
+            changes['type_'] = type_
+            if postgresql_using is not None:
+                changes['postgresql_using'] = postgresql_using
+        if nullable is not None and nullable != now['nullable']:
+            changes['nullable'] = nullable
+        if changes:
+            # NOTE: MariaDB is told all of a column whenever a part changes.
+            default = now['default']
+            if op.get_bind().dialect.name in ('mysql', 'mariadb'):
+                changes['existing_autoincrement'] = (
+                    now.get('autoincrement') is True)
+            self._batch.alter_column(
+                name, existing_type=now['type'],
+                existing_nullable=now['nullable'],
+                existing_server_default=(
+                    False if default is None else sa.text(default)),
+                **changes)
+
+    def unique(self, name: str, columns: _Columns) -> None:
+        """Create a unique constraint."""
+        if name not in self._uniques:
+            self._batch.create_unique_constraint(name, list(columns))
+
+    def drop_unique(self, name: str) -> None:
+        """Drop a unique constraint."""
+        if name in self._uniques:
+            self._batch.drop_constraint(name, type_='unique')
+
+    def foreign_key(self, name: str, columns: _Columns, other: str,
+                    other_columns: _Columns,
+                    ondelete: str | None = None) -> None:
+        """Create a foreign key."""
+        if name not in self._foreign_keys:
+            self._batch.create_foreign_key(
+                name, other, list(columns), list(other_columns),
+                ondelete=ondelete)
+
+    def drop_foreign_key(self, name: str) -> None:
+        """Drop a foreign key."""
+        if name in self._foreign_keys:
+            self._batch.drop_constraint(name, type_='foreignkey')
+
+    def check(self, name: str, condition: str) -> None:
+        """Create a check; SQLite, where no other release writes, has none.
+        """
+        if name not in self._checks and not _is_sqlite():
+            self._batch.create_check_constraint(name, sa.text(condition))
+
+    def drop_check(self, name: str) -> None:
+        """Drop a check."""
+        if name in self._checks:
+            self._batch.drop_constraint(name, type_='check')
+
+    def index(self, name: str, columns: _Columns) -> None:
+        """Create an index that is not unique."""
+        if name not in self._indexes:
+            self._batch.create_index(name, list(columns))
+
+    def drop_index(self, name: str) -> None:
+        """Drop an index."""
+        if name in self._indexes:
+            self._batch.drop_index(name)
+
+
+@contextlib.contextmanager
+def _altered(name: str, recreate: str,
+             autoincrement: bool = False) -> Iterator[Table]:
+    # NOTE: SQLAlchemy does not see this property of a table, and a table that
+    # is made anew counts from the rows that it has then.
+    autoincrement = autoincrement or (_is_sqlite()
+                                      and _is_autoincrement(name))
+    given = _given(name) if autoincrement else None
+    with op.batch_alter_table(
+            name, recreate=recreate,
+            table_kwargs={'sqlite_autoincrement': True}
+            if autoincrement else {}) as batch:
+        yield Table(name, batch)
+    if given is not None:
+        _remember(name, given)
+
+
+def _inspect() -> sa.Inspector:
+    # NOTE: a new one for each look: it remembers what it saw.
+    return sa.inspect(op.get_bind())
+
+
+def _indexes(table: str) -> set[str | None]:
+    return {index['name'] for index in _inspect().get_indexes(table)}
+
+
+def _differs(one: sa.types.TypeEngine[Any],
+             other: sa.types.TypeEngine[Any]) -> bool:
+    return op.get_context().impl.compare_type(sa.Column('a', one),
+                                              sa.Column('a', other))
+
+
+def _is_sqlite() -> bool:
+    return op.get_bind().dialect.name == 'sqlite'
+
+
+def _is_autoincrement(table: str) -> bool:
+    made = op.get_bind().scalar(
+        sa.text("SELECT sql FROM sqlite_master WHERE type = 'table' "
+                'AND name = :name'), {'name': table})
+    return 'AUTOINCREMENT' in (made or '').upper()
+
+
+def _given(table: str) -> int:
+    """Return the highest number that SQLite gave to a row, 0 for none."""
+    bind = op.get_bind()
+    given = 0
+    if _inspect().has_table('sqlite_sequence'):
+        given = bind.scalar(
+            sa.text('SELECT seq FROM sqlite_sequence WHERE name = :name'),
+            {'name': table}) or 0
+    return max(given, bind.scalar(
+        sa.select(sa.func.max(sa.literal_column('rowid'))).select_from(
+            sa.table(table))) or 0)
+
+
+def _remember(table: str, given: int) -> None:
+    bind = op.get_bind()
+    names = {'name': table, 'seq': given}
+    found = bind.execute(
+        sa.text('UPDATE sqlite_sequence SET seq = MAX(seq, :seq) '
+                'WHERE name = :name'), names)
+    if not found.rowcount:
+        bind.execute(sa.text('INSERT INTO sqlite_sequence (name, seq) '
+                             'VALUES (:name, :seq)'), names)

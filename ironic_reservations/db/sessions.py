@@ -1,0 +1,177 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How long a session of the database may wait, and keep others waiting.
+
+Each limit is set on each connection, by the means of its server: what one
+host leaves behind when it loses its power keeps the others for seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import json
+from typing import Any
+from urllib import parse
+
+from oslo_config import cfg
+import sqlalchemy as sa
+
+#: A connection over which nothing comes for so many seconds is probed, so
+#: often, with so many seconds in between.
+_KEEPALIVE = (10, 3, 5)
+#: How much longer than a statement may take its answer is waited for, in
+#: seconds.
+_MORE = 5
+#: How long a session that has no limit of its own for an open transaction,
+#: as those of MySQL have none, may do nothing at all, in seconds.
+_ABANDONED = 60
+
+_MYSQL_DRIVERS = ('mysql+pymysql', 'mysql+mysqldb', 'mariadb+pymysql',
+                  'mariadb+mysqldb')
+_POSTGRESQL_DRIVERS = ('postgresql+psycopg2', 'postgresql+psycopg')
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What may take how long, in seconds.
+
+    :ivar lock: waiting for another transaction.
+    :ivar statement: a statement, with such waiting.
+    :ivar idle: doing nothing in an open transaction that has written, before
+        the server ends it.
+    :ivar connect: connecting.
+    :ivar unused: before the server ends a connection that nobody uses.
+    """
+
+    lock: int
+    statement: int
+    idle: int
+    connect: int
+    unused: int
+
+    @classmethod
+    def configured(cls, conf: cfg.ConfigOpts) -> Limits:
+        """Return the limits that the operator has set."""
+        options = conf.database
+        recycled = options.connection_recycle_time
+        return cls(options.lock_timeout, options.statement_timeout,
+                   options.idle_in_transaction_timeout,
+                   options.connect_timeout,
+                   # NOTE: so that this process is the first to end it.
+                   2 * recycled if recycled > 0 else 0)
+
+
+#: For asking whether the database is there at all.
+QUICK = Limits(lock=1, statement=3, idle=3, connect=3, unused=_ABANDONED)
+
+
+def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
+    """Return the URL with what the driver has to know.
+
+    What the operator says in it, or besides, is left as it is.
+
+    :param parameters: [database] connection_parameters.
+    """
+    # NOTE: beyond this nobody answers any more, not even with an error.
+    answer = limits.statement + _MORE
+    driver = f'{url.get_backend_name()}+{url.get_driver_name()}'
+    wanted: dict[str, int] = {}
+    if driver in _MYSQL_DRIVERS:
+        wanted = {'connect_timeout': limits.connect, 'read_timeout': answer,
+                  'write_timeout': answer}
+    elif driver in _POSTGRESQL_DRIVERS:
+        idle, count, interval = _KEEPALIVE
+        wanted = {'connect_timeout': limits.connect, 'keepalives': 1,
+                  'keepalives_idle': idle, 'keepalives_count': count,
+                  'keepalives_interval': interval,
+                  'tcp_user_timeout': idle * 1000}
+    said = {*url.query, *dict(parse.parse_qsl(parameters))}
+    return url.update_query_dict({key: str(value) for key, value
+                                  in wanted.items() if key not in said})
+
+
+def listener(limits: Limits) -> Callable[[Any, Any], None]:
+    """Return what is to be called with each new connection to a server."""
+    def on_connect(connection: Any, record: Any) -> None:
+        if hasattr(connection, 'get_server_info'):
+            _limit_mysql(connection, limits)
+        else:
+            _limit_postgresql(connection, limits)
+    return on_connect
+
+
+def _limit_mysql(connection: Any, limits: Limits) -> None:
+    mariadb = 'MariaDB' in connection.get_server_info()
+    wanted: dict[str, float] = {
+        'innodb_lock_wait_timeout': limits.lock,
+        'lock_wait_timeout': limits.lock,
+        'net_read_timeout': limits.idle, 'net_write_timeout': limits.idle}
+    if mariadb:
+        wanted.update(
+            max_statement_time=limits.statement,
+            # NOTE: who reads a long list has to think about it, and has
+            # locked nothing.
+            idle_transaction_timeout=limits.statement,
+            idle_write_transaction_timeout=limits.idle)
+        if limits.unused:
+            wanted['wait_timeout'] = limits.unused
+    else:
+        wanted.update(max_execution_time=limits.statement * 1000,
+                      wait_timeout=_ABANDONED)
+    with connection.cursor() as cursor:
+        cursor.execute('SET SESSION ' + ', '.join(
+            f'{name} = {value}' for name, value in wanted.items()))
+
+
+def _limit_postgresql(connection: Any, limits: Limits) -> None:
+    idle, count, interval = _KEEPALIVE
+    wanted = {
+        'lock_timeout': limits.lock * 1000,
+        'statement_timeout': limits.statement * 1000,
+        'idle_in_transaction_session_timeout': limits.idle * 1000,
+        'tcp_keepalives_idle': idle, 'tcp_keepalives_count': count,
+        'tcp_keepalives_interval': interval, 'tcp_user_timeout': idle * 1000}
+    # NOTE: what a server is too old to know is left out.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            'SELECT set_config(name, value, false) FROM pg_settings '
+            'JOIN json_each_text(%s) AS wanted (name, value) USING (name)',
+            (json.dumps(wanted),))
+    connection.commit()
+
+
+def snapshot(dialect: str, limits: Limits) -> str:
+    """Return what makes a transaction see one moment, for as long as it takes.
+
+    :param dialect: of a server.
+    """
+    said = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
+    if dialect == 'postgresql':
+        # NOTE: it does not tell those who read from those who write.
+        said += ('; SET LOCAL idle_in_transaction_session_timeout = '
+                 f'{limits.statement * 1000}')
+    return said
+
+
+def read_what_is_committed(connection: Any, record: Any) -> None:
+    """Have each node of a Galera cluster read what any of them committed.
+
+    A listener like those above, for where the operator has not said
+    otherwise.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
+        found = cursor.fetchone()
+        if found is not None and found[1] == 'ON':
+            cursor.execute('SET SESSION wsrep_sync_wait = 1')

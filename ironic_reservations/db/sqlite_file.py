@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The file of a SQLite database: its owner's alone.
+
+Everything in it that proves a reservation would do for whoever reads it.
+SQLite gives the files that it makes beside it the same mode.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import stat
+
+import sqlalchemy as sa
+
+_OWNERS = 0o600
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+#: What stands beside the database, too.
+_BESIDE = ('', '-wal', '-shm', '.lock')
+
+
+def path(url: sa.URL) -> pathlib.Path | None:
+    """Return the file of a database, ``None`` where there is none."""
+    if (url.get_backend_name() != 'sqlite' or not url.database
+            or url.database.startswith((':memory:', 'file:'))):
+        return None
+    return pathlib.Path(url.database)
+
+
+def make_folder(folder: pathlib.Path) -> None:
+    """Make a folder that nobody else looks into; one that is there stays.
+
+    :raises OSError: it cannot be made.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def make(file: pathlib.Path) -> None:
+    """Make an empty file that nobody else reads; one that is there stays.
+
+    :raises OSError: it cannot be made.
+    """
+    os.close(os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _OWNERS))
+
+
+def read_by_others(file: pathlib.Path) -> list[pathlib.Path]:
+    """Return the files of a database that others than the owner may use."""
+    return [each for each in (file.with_name(file.name + more)
+                              for more in _BESIDE)
+            if each.exists() and each.stat().st_mode & _OTHERS]

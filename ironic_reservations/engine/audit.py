@@ -1,0 +1,148 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Who did what to which promise, as events in the format of CADF.
+
+The uuid of a reservation is a proof, so no event has it: a digest stands in
+for it, by which the events of one reservation are found.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import Any
+import uuid as uuid_module
+
+from oslo_config import cfg
+from oslo_context import context as oslo_context
+from oslo_log import log
+from pycadf import cadftaxonomy
+from pycadf import cadftype
+from pycadf import event as cadf_event
+from pycadf import reason as cadf_reason
+from pycadf import resource
+
+LOG = log.getLogger(__name__)
+_EVENTS = log.getLogger('ironic_reservations.audit')
+
+NOTIFICATION = 'audit.reservation'
+_SERVICE = 'service/bare-metal/reservations'
+_NAMESPACE = uuid_module.uuid5(uuid_module.NAMESPACE_OID, _SERVICE)
+
+
+class Way(enum.StrEnum):
+    """By which way something was done."""
+
+    API = 'api'
+    GUARD = 'guard'
+    #: By nobody's request: by the clock, or since Ironic showed it.
+    SERVICE = 'service'
+
+
+def digest(proof: str) -> str:
+    """Return what stands in for a proof, by which nobody can find it.
+
+    NOTE: CADF wants identifiers to be uuids; this one is a hash.
+    """
+    return str(uuid_module.uuid5(_NAMESPACE, proof))
+
+
+class Audit:
+    """Writes events to the log, and sends them.
+
+    :param conf: the options of [audit].
+    :param notifier: of oslo.messaging; ``None`` where nothing is sent.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, notifier: Any) -> None:
+        self._log = conf.audit.log
+        self._notifier = notifier if conf.audit.notifications else None
+
+    @property
+    def wanted(self) -> bool:
+        """Return whether anybody reads events."""
+        return self._log or self._notifier is not None
+
+    def record(self, way: Way, action: str, kind: str, ident: str,
+               who: oslo_context.RequestContext | None = None,
+               status: int | None = None, code: str | None = None,
+               address: str | None = None, name: str | None = None) -> None:
+        """Write that something was done, or refused.
+
+        A failure is logged: what was done is done.
+
+        :param action: one of CADF: ``create``, ``update``, ``delete``,
+            ``allow``, ``deny``.
+        :param kind: of the target: ``reservation``, ``lease``, ``host``,
+            ``node`` or ``allocation``.
+        :param ident: of the target; never a proof.
+        :param who: the caller; ``None``: nobody asked for it.
+        :param status: of the answer, where there is one.
+        :param code: of the refusal, or why it was done.
+        :param address: where the request came from.
+        :param name: what was done exactly, such as the method and the act.
+        """
+        if not self.wanted:
+            return
+        try:
+            event = _event(way, action, kind, ident, who, status, code,
+                           address, name)
+            if self._log:
+                _EVENTS.info(json.dumps(event, sort_keys=True))
+            if self._notifier is not None:
+                self._notifier.info({}, NOTIFICATION, event)
+        except Exception:
+            LOG.exception('An audit event of %s %s could not be written',
+                          action, kind)
+
+
+def _event(way: Way, action: str, kind: str, ident: str,
+           who: oslo_context.RequestContext | None, status: int | None,
+           code: str | None, address: str | None,
+           name: str | None) -> dict[str, Any]:
+    made = cadf_event.Event(
+        eventType=cadftype.EVENTTYPE_ACTIVITY, action=action,
+        outcome=(cadftaxonomy.OUTCOME_SUCCESS
+                 if status is None or status < 400
+                 else cadftaxonomy.OUTCOME_FAILURE),
+        initiator=_initiator(who),
+        target=resource.Resource(id=ident,
+                                 typeURI=f'{_SERVICE}/{kind}'),
+        observer=resource.Resource(id='ironic-reservations',
+                                   typeURI=_SERVICE, name=way.value))
+    if status is not None or code is not None:
+        made.reason = cadf_reason.Reason(
+            reasonType='HTTP' if status is not None else 'event',
+            reasonCode=str(status if status is not None else code),
+            policyType=None if status is None else code)
+    document: dict[str, Any] = made.as_dict()
+    if who is not None:
+        document['initiator'].update(
+            {key: value for key, value in (
+                ('project_id', who.project_id),
+                ('system_scope', who.system_scope),
+                ('request_id', who.request_id),
+                ('global_request_id', who.global_request_id)) if value})
+    if address:
+        document['initiator']['host'] = {'address': address}
+    if name:
+        document['name'] = name
+    return document
+
+
+def _initiator(who: oslo_context.RequestContext | None) -> resource.Resource:
+    if who is None:
+        return resource.Resource(id='ironic-reservations', typeURI=_SERVICE)
+    return resource.Resource(
+        id=who.user_id or cadftaxonomy.UNKNOWN,
+        typeURI=cadftaxonomy.ACCOUNT_USER, name=who.user_name or None)

@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The one way in which the timeline changes.
+
+Whoever changes bookings, reservations, requests under way or hosts reads the
+generations of the nodes first (:mod:`~ironic_reservations.engine.seen`), then
+all else that the decision rests on, and decides.  Then, in one transaction,
+:func:`commit` comes first, and after it the rows are written, each of them
+named by what was read of it.  If anything is no longer so, nothing is written
+at all, and the attempt begins again with its first read.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import difference as difference_module
+from ironic_reservations.engine import seen as seen_module
+
+
+def commit(connection: sa.Connection, seen: seen_module.Seen,
+           now: datetime.datetime,
+           difference: difference_module.Difference | None = None,
+           let_through: tuple[str, str] | None = None) -> None:
+    """Change the bookings of nodes, if nobody has since they were read.
+
+    Comes first in a transaction that writes bookings of these nodes: until
+    its end nobody else writes any.
+
+    :param now: when the decision began to be made.
+    :param difference: what changes for others.
+    :param let_through: a node, and the token of the request that is let
+        through to it.
+    :raises Conflict: somebody has changed a node, or a booking that moves.
+    """
+    if difference is not None:
+        seen = seen.also(difference.seen)
+    for uuid, node in seen.fresh.items():
+        token = (let_through[1] if let_through and let_through[0] == uuid
+                 else None)
+        if not seen.generations[uuid]:
+            # NOTE: of two that begin to mirror the same node, the unique
+            # uuid lets one through.
+            db_nodes.insert_node(connection, node, 1, now, token)
+        elif not db_nodes.advance(connection, uuid, seen.generations[uuid],
+                                  node, now, token):
+            raise db_connection.Conflict(
+                f'node {uuid} is no longer at generation '
+                f'{seen.generations[uuid]}')
+    if not db_nodes.advance_all(connection, {
+            uuid: generation for uuid, generation in seen.generations.items()
+            if uuid not in seen.fresh}, let_through):
+        raise db_connection.Conflict('a node has changed meanwhile')
+    if difference is not None:
+        db_bookings.move(connection, difference.homes, now)
+        db_leases.degrade(connection, difference.lost, now)

@@ -1,0 +1,43 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""End a reservation that nobody has used, within a larger transaction."""
+
+from __future__ import annotations
+
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import seen
+from ironic_reservations.planner import facts
+
+
+def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
+                now: datetime.datetime) -> bool:
+    """Delete a reservation of one node unless a request has shown it.
+
+    :returns: whether it was there.
+    :raises Conflict: the bookings of the node change at this moment.
+    """
+    found = db_reservations.read_with_generation(connection, uuid)
+    if found is None:
+        return False
+    reservation, generation = found
+    if reservation.node_uuid != node_uuid or (
+            reservation.state is not facts.State.RESERVED):
+        return False
+    commit.commit(connection, seen.Seen({node_uuid: generation}), now)
+    db_reservations.delete(connection, reservation)
+    return True

@@ -1,0 +1,283 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How much a project may have, counted where it is written.
+
+What two requests at once ask for is counted one after the other: whoever
+writes for a project queues up before it counts, until its transaction ends.
+Only what lasts is read, never what is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import hashlib
+import json
+
+from oslo_config import cfg
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.planner import allowance
+from ironic_reservations.planner import leases
+
+#: The longest name of a claim.
+_NAME = 64
+_HOUR = 3600
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """What is counted, and by which options it is limited."""
+
+    whole: bool
+    what: str
+    at_once: str
+    hours: str
+
+
+_KINDS = (
+    _Kind(True, 'hosts', 'max_hosts_per_project',
+          'max_host_hours_per_project'),
+    _Kind(False, 'instances', 'max_instances_per_project',
+          'max_instance_hours_per_project'))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Room:
+    """What is left of a limit.
+
+    :ivar left: how many hosts, or instances, over the window asked for.
+    """
+
+    option: str
+    allowed: int
+    used: int
+    left: int
+    sentence: str
+
+
+class Project:
+    """What a project has, and what more it may have.
+
+    :param conf: the limits, in [leases].
+    :param held: what it has been promised that is not over.
+    :param count: how many leases it has that are not over.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 held: Sequence[allowance.Held], count: int,
+                 now: datetime.datetime) -> None:
+        self._limits = conf.leases
+        self._held = held
+        self._count = count
+        self._now = now
+
+    def check_one_more(self) -> None:
+        """Check that the project may have one more lease.
+
+        :raises LeaseLimit: it may not.
+        """
+        most = self._limits.max_leases_per_project
+        if most and self._count >= most:
+            raise errors.LeaseLimit(
+                f'The project has {self._count} leases; [leases] '
+                f'max_leases_per_project allows {most}. End one of them '
+                'first.', limit='max_leases_per_project', allowed=most,
+                used=self._count, asked=1)
+
+    def mosts(self, wishes: Sequence[leases.Wish], begin: datetime.datetime,
+              end: datetime.datetime) -> list[int]:
+        """Return how many of each wish the project may have at most.
+
+        :raises LeaseLimit: it may not have the least of all.
+        """
+        mosts = [wish.most for wish in wishes]
+        for kind in _KINDS:
+            places = _places(kind, wishes)
+            least = sum(wishes[place].least for place in places)
+            self._check(kind, least, begin, end)
+            for room in self._rooms(kind, begin, end):
+                spare = room.left - least
+                for place in places:
+                    more = min(mosts[place] - wishes[place].least, spare)
+                    mosts[place] = wishes[place].least + more
+                    spare -= more
+        return mosts
+
+    def check_lease(self, lease: leases.Lease,
+                    before: leases.Lease | None = None) -> None:
+        """Check what a lease takes, if it is more than it took before.
+
+        :param before: the lease as it was; what the project holds must be
+            without it.
+        :raises LeaseLimit: the project may not have that much.
+        """
+        for kind in _KINDS:
+            asked = _count(kind, lease)
+            if before is not None and (
+                    asked * _lasts(lease, self._now)
+                    <= _count(kind, before) * _lasts(before, self._now)
+                    and asked <= _count(kind, before)):
+                continue
+            self._check(kind, asked, lease.start, lease.end)
+
+    def alternatives(self, ask: leases.LeaseAsk, begin: datetime.datetime
+                     ) -> Iterator[tuple[str, leases.LeaseAsk]]:
+        """Return requests of the same kind within the limits, best first."""
+        seconds = [(ask.end - begin).total_seconds()]
+        if self._limits.max_duration:
+            seconds.append(self._limits.max_duration)
+        if self._limits.max_horizon:
+            seconds.append(self._limits.max_horizon
+                           - (begin - self._now).total_seconds())
+        longest = min(seconds)
+        for kind in _KINDS:
+            least = sum(ask.wishes[place].least
+                        for place in _places(kind, ask.wishes))
+            hours = getattr(self._limits, kind.hours)
+            if hours and least:
+                seconds.append((hours * _HOUR - self._ahead(kind)) // least)
+        for length in sorted({longest, min(seconds)}, reverse=True):
+            if length < 1:
+                continue
+            end = begin + datetime.timedelta(seconds=length)
+            wishes = self._fewer(ask.wishes, begin, end)
+            if wishes is None:
+                continue
+            within = _ending(ask, end, wishes)
+            if within != ask:
+                yield 'shorter' if wishes == ask.wishes else 'fewer', within
+
+    def _fewer(self, wishes: tuple[leases.Wish, ...],
+               begin: datetime.datetime, end: datetime.datetime
+               ) -> tuple[leases.Wish, ...] | None:
+        """Return what the project may have of some wishes, if of each one."""
+        reduced = list(wishes)
+        for kind in _KINDS:
+            places = _places(kind, wishes)
+            for room in self._rooms(kind, begin, end):
+                left, others = room.left, len(places)
+                if left < others:
+                    return None
+                for place in places:
+                    others -= 1
+                    wish = reduced[place]
+                    least = min(wish.least, left - others)
+                    left -= least
+                    if least < wish.least:
+                        reduced[place] = dataclasses.replace(
+                            wish, least=least, most=least)
+        return tuple(reduced)
+
+    def _check(self, kind: _Kind, asked: int, begin: datetime.datetime,
+               end: datetime.datetime) -> None:
+        for room in self._rooms(kind, begin, end):
+            if asked and asked > room.left:
+                raise errors.LeaseLimit(
+                    f'{room.sentence} This asks for {asked}. Ask for less, '
+                    'or end what is not needed any more.', limit=room.option,
+                    allowed=room.allowed, used=room.used, asked=asked)
+
+    def _rooms(self, kind: _Kind, begin: datetime.datetime,
+               end: datetime.datetime) -> Iterator[_Room]:
+        at_once = getattr(self._limits, kind.at_once)
+        if at_once:
+            used = allowance.most_at_once(self._of(kind),
+                                          max(begin, self._now), end)
+            yield _Room(
+                kind.at_once, at_once, used, max(0, at_once - used),
+                f'The project may have {at_once} {kind.what} at once, by '
+                f'[leases] {kind.at_once}, and has {used} of them in that '
+                'window.')
+        hours = getattr(self._limits, kind.hours)
+        if hours:
+            ahead = self._ahead(kind)
+            length = (end - max(begin, self._now)).total_seconds()
+            left = max(0, int((hours * _HOUR - ahead) // max(1, length)))
+            yield _Room(
+                kind.hours, hours, round(ahead / _HOUR), left,
+                f'The project may have {hours} hours of {kind.what} ahead of '
+                f'it, all together, by [leases] {kind.hours}, and has '
+                f'{ahead / _HOUR:.0f}; for {length / _HOUR:.1f} hours it can '
+                f'have {left} more.')
+
+    def _of(self, kind: _Kind) -> list[allowance.Held]:
+        return [each for each in self._held if each.whole is kind.whole]
+
+    def _ahead(self, kind: _Kind) -> float:
+        return allowance.seconds_ahead(self._of(kind), self._now)
+
+
+def read(conf: cfg.ConfigOpts, connection: sa.Connection,
+         project_id: str | None, now: datetime.datetime,
+         without: str | None = None) -> Project:
+    """Read what a project has.
+
+    :param without: a lease that is left out of it.
+    """
+    held = [allowance.Held(*row) for row in db_bookings.read_of_project(
+        connection, project_id, now, without)]
+    count = (db_leases.count_live(connection, project_id)
+             if conf.leases.max_leases_per_project else 0)
+    return Project(conf, held, count, now)
+
+
+def recheck(conf: cfg.ConfigOpts, connection: sa.Connection,
+            lease: leases.Lease, now: datetime.datetime,
+            before: leases.Lease | None = None) -> None:
+    """Check again, first in the transaction that writes a lease.
+
+    :param before: the lease as it was.
+    :raises Conflict: the project got something else meanwhile.
+    """
+    digest = hashlib.sha256(json.dumps(lease.project_id).encode()).hexdigest()
+    db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
+    there = read(conf, connection, lease.project_id, now, lease.id)
+    try:
+        if before is None:
+            there.check_one_more()
+        there.check_lease(lease, before)
+    except errors.LeaseLimit as exc:
+        # NOTE: planned anew, it is found out before, and said with offers.
+        raise db_connection.Conflict(str(exc)) from exc
+
+
+def _places(kind: _Kind, wishes: Sequence[leases.Wish]) -> list[int]:
+    return [place for place, wish in enumerate(wishes)
+            if (wish.resource_type == leases.PHYSICAL_HOST) is kind.whole]
+
+
+def _count(kind: _Kind, lease: leases.Lease) -> int:
+    return sum(booking.state is not leases.BookingState.ENDING
+               for each in lease.reservations
+               if (each.resource_type == leases.PHYSICAL_HOST) is kind.whole
+               for booking in each.bookings)
+
+
+def _lasts(lease: leases.Lease, now: datetime.datetime) -> datetime.timedelta:
+    return lease.end - max(lease.start, now)
+
+
+def _ending(ask: leases.LeaseAsk, end: datetime.datetime,
+            wishes: tuple[leases.Wish, ...]) -> leases.LeaseAsk:
+    before = ask.before_end
+    return dataclasses.replace(
+        ask, end=end, wishes=wishes, key=None,
+        before_end=None if before is None or before > end else before)

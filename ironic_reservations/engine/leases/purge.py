@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Forgetting leases that have been over for long.
+
+What they have had stays in ``lease_usage``.  A batch is one short transaction,
+so that a process that dies leaves whole leases; who of two comes second finds
+that somebody was quicker.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+from oslo_log import log
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_usage as db_lease_usage
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import Engine
+
+LOG = log.getLogger(__name__)
+
+#: How many leases one transaction deletes.
+BATCH = 200
+
+
+def purge_expired(engine: Engine) -> int:
+    """Forget some leases that have been kept for as long as configured.
+
+    :returns: how many they are; the rest is for the next time.
+    """
+    days = engine.conf.leases.retention
+    if not days:
+        return 0
+    return purge(engine, engine.clock() - datetime.timedelta(days=days),
+                 BATCH)
+
+
+def purge(engine: Engine, before: datetime.datetime, limit: int) -> int:
+    """Forget the leases that were over before an instant, the oldest first.
+
+    :param limit: how many at most.
+    :returns: how many they are.
+    :raises DatabaseUnavailable: the database does not answer.
+    """
+    with engine.database.read() as connection:
+        over = db_leases.read_forgettable(connection, before, limit)
+    # NOTE: one that still has a node is not over, whatever it says.
+    over = [lease for lease in over if not lease.bookings]
+    if not over:
+        return 0
+    try:
+        with engine.database.write() as connection:
+            db_lease_usage.add_unknown(connection, over)
+            if not db_leases.delete_many(connection, over):
+                raise db_connection.Conflict('a lease has changed meanwhile')
+    except db_connection.Conflict as exc:
+        LOG.debug('Leases that are over are forgotten later: %s', exc)
+        return 0
+    LOG.info('Forgot %(count)d leases that were over before %(before)s',
+             {'count': len(over), 'before': before.isoformat()})
+    return len(over)

@@ -1,0 +1,192 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests that were carried out after their nodes had become others'.
+
+This takes a process that stood still inside Ironic for minutes, after it had
+looked at its clock for the last time.  It cannot be prevented; it is noticed
+as soon as that process goes on, taken back as far as it can be, and told.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
+from ironic_reservations.engine import tickets
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import in_flight
+from ironic_reservations.planner import leases
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ground:
+    """Whose a node is.
+
+    :ivar last: whether the request was the last that was let through.
+    """
+
+    node: facts.Node
+    held: facts.Reservation | None
+    leased: facts.Leased
+    last: bool
+
+    def others(self, passage: passages.Passage) -> bool:
+        """Whether it is somebody else's."""
+        if self.held is not None:
+            return self.held.uuid != passage.reservation_uuid
+        return (self.leased.held and (
+            self.leased.holder is None
+            or self.leased.holder != passage.lease_reservation_id))
+
+
+def settle(engine: Engine, passage: passages.Passage,
+           undo: in_flight.Act | None) -> None:
+    """Take back what Ironic did, where the node is another's.
+
+    :param passage: of a request that Ironic has accepted, and for which the
+        node was not kept any more.
+    :param undo: what takes back what it has done; ``None``: nothing does.
+    :raises Overtaken: the node is another's.
+    """
+    ticket = retry.until_committed(
+        lambda: _look(engine, passage, undo))
+    if ticket is not None:
+        _send(engine, ticket)
+        raise _overtaken(passage, 'What it has done is taken back')
+
+
+def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
+    """Take an allocation back that is for a node of another's.
+
+    :raises Overtaken: it is.
+    """
+    instance = passage.instance_uuid
+    if engine.ironic is None or instance is None:
+        return
+    ground = _read(engine, passage)
+    if ground is None or not ground.others(passage):
+        return
+    _tell(engine, passage, ground)
+    try:
+        # NOTE: needs no ticket: nobody else ever has an allocation of this
+        # uuid.
+        engine.ironic.delete_allocation(instance)
+    except (ironic_client.Refused, errors.IronicUnavailable) as exc:
+        LOG.error('The allocation %s could not be deleted: %s', instance, exc)
+        raise _overtaken(passage, 'It could not be taken back; the operator '
+                         'has been told') from exc
+    raise _overtaken(passage, 'The allocation has been deleted')
+
+
+def _look(engine: Engine, passage: passages.Passage,
+          undo: in_flight.Act | None) -> tickets.Ticket | None:
+    ground = _read(engine, passage)
+    if ground is None:
+        return None
+    now = engine.clock()
+    if not ground.others(passage):
+        if ground.held is not None:
+            with engine.database.write() as connection:
+                commit.commit(connection, seen.of_nodes([ground.node]), now)
+                db_reservations.update_state(connection, ground.held,
+                                             facts.State.IN_USE, now)
+        return None
+    if undo is None or not ground.last or engine.ironic is None:
+        _tell(engine, passage, ground)
+        raise _overtaken(passage, 'It could not be taken back; the operator '
+                         'has been told')
+    with engine.database.write() as connection:
+        # NOTE: the generation tells that nobody has been let through since,
+        # so that what Ironic shows is the doing of this request.
+        commit.commit(connection, seen.of_nodes([ground.node]), now)
+        ticket = tickets.write(engine, connection, passage.node_uuid, undo)
+        # NOTE: until the node is clean again; without this, its state would
+        # end the promise of whoever has it.
+        db_passages.insert(connection, passage.node_uuid, passage.token,
+                           None, None, now, in_flight.State.UNCERTAIN)
+    _tell(engine, passage, ground)
+    return ticket
+
+
+def _read(engine: Engine, passage: passages.Passage) -> _Ground | None:
+    now = engine.clock()
+    with engine.database.snapshot() as connection:
+        uuids = (passage.node_uuid,)
+        node = db_nodes.read_nodes(connection, uuids, with_traits=False).get(
+            passage.node_uuid)
+        last = db_nodes.read_let_through(connection, passage.node_uuid)
+        held = db_reservations.read_of_nodes(connection, uuids).get(
+            passage.node_uuid)
+        promised = db_bookings.read_of_node(connection, passage.node_uuid,
+                                            now)
+    if node is None:
+        return None
+    return _Ground(node, held if held is not None and held.live(now)
+                   else None, leases.of_node(promised, now),
+                   last == passage.token)
+
+
+def _send(engine: Engine, ticket: tickets.Ticket) -> None:
+    assert engine.ironic is not None
+    call = (engine.ironic.undeploy if ticket.act is in_flight.Act.UNDEPLOY
+            else engine.ironic.clear_instance)
+    try:
+        tickets.send(engine, ticket,
+                     lambda token: call(ticket.node_uuid, token))
+    except (ironic_client.Refused, errors.IronicUnavailable) as exc:
+        LOG.error('Node %s could not be taken back (%s). An operator has to '
+                  'undeploy it, or take its instance off.',
+                  ticket.node_uuid, exc)
+
+
+def _tell(engine: Engine, passage: passages.Passage,
+          ground: _Ground) -> None:
+    LOG.error(
+        'A request for node %s was carried out by Ironic after the node had '
+        'become another\'s: its process stood still for longer than [guard] '
+        'passage_timeout, inside of Ironic. %s', passage.node_uuid,
+        'It is taken back.' if ground.last else 'The node has been used '
+        'since, so nothing is taken back; look at what is deployed there.')
+    if ground.held is not None:
+        engine.announcer.tell(announce.UPDATE, ground.held,
+                              announce.OVERTAKEN)
+    elif ground.leased.holder is not None:
+        with engine.database.read() as connection:
+            found = db_leases.read_of_reservation(connection,
+                                                  ground.leased.holder)
+        for lease in found:
+            engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                        announce.OVERTAKEN)
+
+
+def _overtaken(passage: passages.Passage, what: str) -> errors.Overtaken:
+    return errors.Overtaken(
+        f'The request for node {passage.node_uuid} was held up for so long '
+        f'that the node had become somebody else\'s before Ironic carried '
+        f'it out. {what}. Ask for another node.')

@@ -1,0 +1,75 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the audit is told of requests that the guard lets through or refuses.
+"""
+
+from __future__ import annotations
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.engine import audit
+from ironic_reservations.engine import passage as passages
+from ironic_reservations.guard import bodies
+from ironic_reservations.guard import callers
+from ironic_reservations.guard import identity
+from ironic_reservations.guard import inward
+
+_UNKNOWN = 'unknown'
+
+
+class Audited:
+    """Records the use of promises, and refusals.
+
+    :param who: tells callers from what authentication wrote.
+    """
+
+    def __init__(self, events: audit.Audit, who: callers.Callers) -> None:
+        self._events = events
+        self._callers = who
+
+    def used(self, environ: wsgi.Environ, passage: passages.Passage,
+             answer: wsgi.Answer) -> None:
+        """Record that Ironic was handed a request with a proof."""
+        if passage.reservation_uuid is not None:
+            kind, ident = 'reservation', audit.digest(
+                passage.reservation_uuid)
+        elif inward.PROOF_HEADER_KEY in environ:
+            kind, ident = 'lease-reservation', audit.digest(
+                bodies.read_proof(environ[inward.PROOF_HEADER_KEY],
+                                  'The header'))
+        else:
+            return
+        self._record(environ, 'allow', kind, ident, answer.status, None,
+                     f'{environ["REQUEST_METHOD"]} on node '
+                     f'{passage.node_uuid}')
+
+    def refused(self, environ: wsgi.Environ,
+                error: errors.ReservationError) -> None:
+        """Record a refusal, unless nobody knows whose request it was.
+
+        NOTE: who has no valid credentials could fill the log with it.
+        """
+        if identity.CALLER in environ:
+            self._record(
+                environ, 'deny', 'node',
+                str(error.details.get('node_uuid', _UNKNOWN)), error.status,
+                error.code, environ['REQUEST_METHOD'])
+
+    def _record(self, environ: wsgi.Environ, action: str, kind: str,
+                ident: str, status: int, code: str | None,
+                name: str) -> None:
+        if self._events.wanted:
+            self._events.record(
+                audit.Way.GUARD, action, kind, ident,
+                self._callers.context(environ.get(identity.CALLER, {})),
+                status, code, environ.get('REMOTE_ADDR'), name)

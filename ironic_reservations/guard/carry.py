@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Handing requests to Ironic, and what comes back.
+
+What is not known is never taken for done, nor for not done.
+"""
+
+from __future__ import annotations
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import overtaken
+from ironic_reservations.engine import passage as passages
+from ironic_reservations.guard import inward
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import in_flight
+
+LOG = log.getLogger(__name__)
+
+
+def pass_on(engine: Engine, app: wsgi.Application, passage: passages.Passage,
+            request: wsgi.Environ) -> wsgi.Answer:
+    """Return what Ironic answers to a request that was let through.
+
+    Where Ironic has accepted it, the caller has to close the passage.
+
+    :raises HandedOverLate: it stood still for too long, and was not sent.
+    """
+    passages.check_in_time(engine, passage)
+    try:
+        answer = inward.call(app, request)
+    except BaseException:
+        passages.doubt(engine, passage)
+        raise
+    if inward.succeeded(answer):
+        return answer
+    if answer.status >= 500:
+        # NOTE: also what a conductor says that has no worker to spare, which
+        # is what a conductor says that does not answer in time.
+        passages.doubt(engine, passage)
+    else:
+        close(engine, passage, False)
+    return answer
+
+
+def close(engine: Engine, passage: passages.Passage, succeeded: bool,
+          node: facts.Node | None = None,
+          undo: in_flight.Act | None = None) -> None:
+    """Write down what Ironic answered.
+
+    :param node: as Ironic shows it afterwards, if it was asked.
+    :param undo: what takes back what the request has done.
+    :raises Overtaken: the node was another's by then.
+    """
+    try:
+        kept = passages.close(engine, passage, succeeded, node)
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        # NOTE: what Ironic answered is true all the same.
+        _left(passage, exc)
+        return
+    if succeeded and not kept:
+        overtaken.settle(engine, passage, undo)
+
+
+def accept(engine: Engine, passage: passages.Passage) -> None:
+    """Write down that Ironic works on an allocation.
+
+    :raises Overtaken: the node was another's by then.
+    """
+    try:
+        kept = passages.accept(engine, passage)
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        _left(passage, exc)
+        return
+    if not kept:
+        overtaken.settle_allocation(engine, passage)
+
+
+def _left(passage: passages.Passage, exc: Exception) -> None:
+    LOG.warning('The passage of node %s is left to the reconciler: %s',
+                passage.node_uuid, exc)

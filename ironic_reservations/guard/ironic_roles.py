@@ -1,0 +1,42 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Roles taken as the Ironic in this process takes them."""
+
+from __future__ import annotations
+
+from oslo_config import cfg
+from oslo_policy import policy
+
+_GROUP = 'oslo_policy'
+_ELEVATION = ('rbac_service_role_elevated_access',
+              'rbac_service_project_name')
+_POLICY = ('enforce_scope', 'enforce_new_defaults')
+
+
+def follow(conf: cfg.ConfigOpts, ironic: cfg.ConfigOpts) -> None:
+    """Write what Ironic is set to as the default of our options.
+
+    What stands in our own file wins.
+
+    :param ironic: the configuration of Ironic; it is only read.
+    """
+    for name in _ELEVATION:
+        value = getattr(ironic, name, None)
+        if value is not None:
+            conf.set_default(name, value)
+    # NOTE: this registers the options, and reads no file.
+    policy.Enforcer(conf)
+    for name in _POLICY:
+        value = getattr(getattr(ironic, _GROUP, None), name, None)
+        if value is not None:
+            conf.set_default(name, value, _GROUP)

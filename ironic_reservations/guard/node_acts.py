@@ -1,0 +1,195 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests that do something to a node without taking it for use.
+
+As with a deploy, Ironic reaches the code behind each by many spellings, so
+the question is "could this reach it?": what could is spelled canonically, or
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+import enum
+from typing import Any
+from urllib import parse
+
+from ironic_reservations import errors
+
+_JSON_SUFFIX = '.json'
+
+
+class Act(enum.StrEnum):
+    """What is done to a node; the values are those of protected_acts."""
+
+    MAINTENANCE = 'maintenance'
+    RETIRED = 'retired'
+    DELETE = 'delete'
+    ALLOCATION = 'allocation'
+    POWER = 'power'
+    BOOT = 'boot'
+    VMEDIA = 'vmedia'
+    VIF = 'vif'
+    INSTANCE_INFO = 'instance_info'
+    DRIVER_INFO = 'driver_info'
+    CONSOLE = 'console'
+    NMI = 'nmi'
+    RAID = 'raid'
+    VENDOR = 'vendor'
+
+
+ALL = frozenset(Act)
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeAct:
+    """A request that does something to a node.
+
+    :ivar ident: the uuid or the name of the node, or of the allocation where
+        the path names that.
+    :ivar below: the rest of the path, behind the node.
+    """
+
+    act: Act
+    ident: str
+    below: tuple[str, ...] = ()
+    of_allocation: bool = False
+
+
+#: The canonical paths below a node, with their methods.
+_PATHS: dict[tuple[str, ...], tuple[Act, tuple[str, ...]]] = {
+    ('maintenance',): (Act.MAINTENANCE, ('PUT', 'DELETE')),
+    ('allocation',): (Act.ALLOCATION, ('DELETE',)),
+    ('states', 'power'): (Act.POWER, ('PUT',)),
+    ('states', 'boot_mode'): (Act.BOOT, ('PUT',)),
+    ('states', 'secure_boot'): (Act.BOOT, ('PUT',)),
+    ('management', 'boot_device'): (Act.BOOT, ('PUT',)),
+    ('vmedia',): (Act.VMEDIA, ('POST', 'DELETE')),
+    ('vifs',): (Act.VIF, ('POST',)),
+    ('vifs', '*'): (Act.VIF, ('DELETE',)),
+    ('states', 'console'): (Act.CONSOLE, ('PUT',)),
+    ('management', 'inject_nmi'): (Act.NMI, ('PUT',)),
+    ('states', 'raid'): (Act.RAID, ('PUT',)),
+    ('vendor_passthru',): (Act.VENDOR, ('POST', 'PUT', 'DELETE')),
+    ('vendor_passthru', '*'): (Act.VENDOR, ('POST', 'PUT', 'DELETE')),
+}
+#: A segment without which none of the paths above can be reached.
+KEYWORDS = {path[0] if path[-1] == '*' else path[-1]: act
+            for path, (act, _) in _PATHS.items()}
+#: What DELETE below a node reaches that is not the node.
+_DELETED_BELOW = frozenset(('traits', *KEYWORDS))
+#: Parameters that may stand in the query instead of the body; vendors have
+#: their own.
+_PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
+               Act.MAINTENANCE: frozenset(('reason',))}
+#: Fields that a PATCH of a node writes, by what their names contain.
+_FIELDS = {'maintenance': Act.MAINTENANCE, 'retired': Act.RETIRED,
+           'instance_info': Act.INSTANCE_INFO, 'driver_info': Act.DRIVER_INFO}
+
+
+def classify(method: str, names: Sequence[str], clean: bool, query: str,
+             protected: Collection[Act]) -> NodeAct | None:
+    """Return what a request below ``nodes``, ``chassis`` could do to a node.
+
+    :param method: not one that reads; of a PATCH, the path only counts.
+    :param names: the segments of the path without ``v1``, as they came.
+    :param clean: whether no segment is empty.
+    :param query: ``QUERY_STRING``, as it came.
+    :param protected: the acts that matter.
+    :returns: ``None`` for what does none of them.
+    :raises NotCanonical: it could do one of them in a spelling that is not
+        the canonical one.
+    """
+    plain = [name.removesuffix(_JSON_SUFFIX) for name in names]
+    could = {KEYWORDS[name] for name in plain[1:] if name in KEYWORDS}
+    if method != 'DELETE':
+        # NOTE: whatever else is done to an allocation of a node is refused
+        # elsewhere, or harmless.
+        could.discard(Act.ALLOCATION)
+    at_node = method == 'DELETE' and not (
+        len(names) > 2 and names[0] == 'nodes' and clean
+        and names[2] in _DELETED_BELOW)
+    if at_node and (names[0] == 'nodes' or 'nodes' in plain):
+        could.add(Act.DELETE)
+    if could.isdisjoint(protected):
+        return None
+    if clean and names[0] == 'nodes':
+        if (at_node and len(names) == 2 and not query
+                and names[1] not in KEYWORDS):
+            return NodeAct(Act.DELETE, names[1])
+        found = _of_path(method, tuple(names[2:]))
+        if (found is not None and names[1] not in KEYWORDS
+                and _may_ask(found, query)):
+            return NodeAct(found, names[1], tuple(names[2:]))
+    raise _refusal(could & set(protected))
+
+
+def classify_allocation(method: str, names: Sequence[str], clean: bool,
+                        query: str, protected: Collection[Act]
+                        ) -> NodeAct | None:
+    """Return what a request below ``allocations`` does to a node.
+
+    :raises NotCanonical: it could delete an allocation in a spelling that is
+        not the canonical one.
+    """
+    if method != 'DELETE' or Act.ALLOCATION not in protected:
+        return None
+    if clean and len(names) == 2 and not query:
+        return NodeAct(Act.ALLOCATION, names[1], of_allocation=True)
+    raise _refusal({Act.ALLOCATION})
+
+
+def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:
+    """Return what a PATCH of a node does besides.
+
+    A field counts however its name is written round: what is more than it
+    need be is asked of the holder, too.
+
+    :param patch: the body, read.
+    """
+    if not isinstance(patch, list):
+        # NOTE: Ironic refuses it; a patch is a list.
+        return frozenset()
+    written = [str(entry.get(key) or '').lstrip('/').partition('/')[0]
+               .casefold() for entry in patch if isinstance(entry, dict)
+               for key in ('path', 'from')]
+    return frozenset(act for name, act in _FIELDS.items() if act in protected
+                     and any(name in field for field in written))
+
+
+def _of_path(method: str, below: tuple[str, ...]) -> Act | None:
+    if len(below) == 2 and below[0] in ('vifs', 'vendor_passthru'):
+        if below[1].endswith(_JSON_SUFFIX):
+            return None
+        below = (below[0], '*')
+    act, methods = _PATHS.get(below, (None, ()))
+    return act if method in methods else None
+
+
+def _may_ask(act: Act, query: str) -> bool:
+    """Return whether a query changes neither the node nor the method."""
+    names = {name for name, _ in parse.parse_qsl(
+        query.replace(';', '&'), keep_blank_values=True)}
+    if act is Act.VENDOR:
+        return 'node_ident' not in names
+    return names <= _PARAMETERS.get(act, frozenset())
+
+
+def _refusal(acts: Collection[Act]) -> errors.NotCanonical:
+    return errors.NotCanonical(
+        'This could do something to a node that others may have reserved '
+        f'({", ".join(sorted(acts))}). Such requests are let through in one '
+        'spelling only. Send the request as the API reference of Ironic has '
+        'it, with the node in the path and the rest in a JSON body.')

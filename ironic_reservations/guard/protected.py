@@ -1,0 +1,147 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Acts on nodes that somebody has: for the holder, or an administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import protect
+from ironic_reservations.guard import bodies
+from ironic_reservations.guard import body_limits
+from ironic_reservations.guard import callers
+from ironic_reservations.guard import inward
+from ironic_reservations.guard import media
+from ironic_reservations.guard import node_acts
+from ironic_reservations.guard import resolve
+from ironic_reservations.planner import admit
+
+
+class Protected:
+    """Lets acts on nodes through, or refuses them.
+
+    NOTE: what nobody has costs one statement, and Ironic is not asked more
+    than it was without us, unless the node is named by its name.
+
+    :param app: Ironic's application.
+    :param limits: how much of a body is read.
+    """
+
+    def __init__(self, app: wsgi.Application, engine: Engine,
+                 resolver: resolve.Resolver, who: callers.Callers,
+                 limits: body_limits.BodyLimits) -> None:
+        self._app = app
+        self._engine = engine
+        self._resolver = resolver
+        self._callers = who
+        self._limits = limits
+
+    @property
+    def acts(self) -> frozenset[node_acts.Act]:
+        """Return what is protected; nothing where all are administrators."""
+        if not self._callers.told_apart:
+            return frozenset()
+        return frozenset(map(node_acts.Act,
+                             self._engine.conf.guard.protected_acts))
+
+    def carry(self, environ: wsgi.Environ, asked: node_acts.NodeAct
+              ) -> tuple[str | None, wsgi.Answer]:
+        """Have Ironic do something to a node, if the caller may.
+
+        :returns: the uuid of the node, where there is one, and the answer.
+        """
+        if asked.of_allocation:
+            uuid, node = self._resolver.node_of_allocation(environ,
+                                                           asked.ident)
+            if node is not None:
+                self.check(environ, node.uuid, (asked.act,), node)
+            return None if node is None else node.uuid, inward.call(
+                self._app, _readdressed(environ, f'/v1/allocations/{uuid}'))
+        node = None
+        uuid = resolve.canonical(asked.ident)
+        if not uuidutils.is_uuid_like(uuid):
+            node = self._resolver.node(environ, uuid)
+            uuid = node.uuid
+        path = '/'.join((inward.node_path(uuid), *asked.below))
+        if not self.check(environ, uuid, (asked.act,), node):
+            return uuid, inward.call(self._app, _readdressed(environ, path))
+        return uuid, inward.call(self._app, inward.rebuilt(
+            environ, path, environ.get('QUERY_STRING', ''),
+            body=self._document(environ)))
+
+    def check(self, environ: wsgi.Environ, node_uuid: str,
+              acts: Collection[node_acts.Act],
+              node: callers.Node | None = None) -> bool:
+        """Raise unless the caller may do something to a node.
+
+        :param node: as the caller sees it, where that is known.
+        :returns: whether somebody has it; then Ironic knows the caller.
+        :raises ProofRequired: somebody has it, and no proof was shown.
+        :raises ProofInvalid: not by what was shown.
+        :raises DatabaseUnavailable: it cannot be known, and the caller is no
+            administrator.
+        """
+        proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
+        try:
+            holding = protect.look(self._engine, node_uuid)
+        except errors.DatabaseUnavailable:
+            node = node or self._resolver.node(environ, node_uuid)
+            if self._callers.actor(node, admit.Claim()).administers:
+                return True
+            raise
+        if not holding.anybody:
+            return False
+        node = node or self._resolver.node(environ, node_uuid)
+        claim = admit.Claim(
+            proof, node.instance_uuid
+            if self._engine.conf.guard.instance_uuid_from_service
+            and self._callers.serves(node) else None,
+            self._callers.bearer(node))
+        holding.check(self._callers.actor(node, claim),
+                      frees=node_acts.Act.ALLOCATION in acts)
+        return True
+
+    def _document(self, environ: wsgi.Environ) -> Any:
+        """Read a body in the one way in which Ironic is to read it.
+
+        :returns: ``None`` where there is none.
+        :raises NotCanonical: it is not plainly a JSON object.
+        """
+        raw = inward.read_body(environ, self._limits.other)
+        if not raw:
+            return None
+        if not media.is_json(environ.get('CONTENT_TYPE', '')):
+            raise errors.NotCanonical(
+                'What is done to a node that others may have reserved has to '
+                'be JSON in UTF-8, with Content-Type application/json.')
+        document = bodies.read_json(raw, self._limits.deepest)
+        if isinstance(document, dict) and 'node_ident' in document:
+            raise errors.NotCanonical(
+                'The node has to be named in the path only. Leave the key '
+                '"node_ident" out.')
+        return document
+
+
+def _readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:
+    """Return a request with the node's uuid in its path, its body unread.
+
+    NOTE: whatever its body says, Ironic takes the node from the path.
+    """
+    return {**{key: value for key, value in environ.items()
+               if key not in ('RAW_URI', 'REQUEST_URI')}, 'PATH_INFO': path}

@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Ironic asked, as the caller, which node or allocation is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+import uuid as uuid_module
+
+from oslo_utils import uuidutils
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.guard import callers
+from ironic_reservations.guard import identity
+from ironic_reservations.guard import inward
+
+_NODE = 'fields=uuid,instance_uuid,owner,lessee'
+_ALLOCATION = 'fields=uuid,node_uuid'
+
+
+class Turned(Exception):
+    """Ironic itself has the answer, and nothing is to be done."""
+
+    def __init__(self, answer: wsgi.Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+def canonical(ident: str) -> str:
+    """Return the one spelling of a uuid, or a name as it is."""
+    if uuidutils.is_uuid_like(ident):
+        return str(uuid_module.UUID(ident))
+    return ident
+
+
+class Resolver:
+    """Asks Ironic at the latest version.
+
+    NOTE: an older one knows no names, and takes ".json" off them.
+
+    :param app: Ironic's application.
+    :param strategy: how Ironic authenticates its callers.
+    """
+
+    def __init__(self, app: wsgi.Application, strategy: str) -> None:
+        self._app = app
+        self._strategy = strategy
+
+    def node(self, environ: wsgi.Environ, ident: str) -> callers.Node:
+        """Return a node as the caller sees it.
+
+        :raises Turned: the caller may not know, or there is no such node.
+        """
+        found, caller = self._ask(environ, 'nodes', ident, _NODE)
+        return callers.Node(found['uuid'], found.get('instance_uuid'), caller,
+                            found.get('owner'), found.get('lessee'))
+
+    def node_of_allocation(self, environ: wsgi.Environ, ident: str
+                           ) -> tuple[str, callers.Node | None]:
+        """Return the uuid of an allocation, and its node if it has one.
+
+        :raises Turned: the caller may not know, or there is none.
+        """
+        found, caller = self._ask(environ, 'allocations', ident, _ALLOCATION)
+        uuid, node_uuid = found['uuid'], found.get('node_uuid')
+        return uuid, (None if node_uuid is None
+                      else callers.Node(node_uuid, uuid, caller))
+
+    def _ask(self, environ: wsgi.Environ, kind: str, ident: str, query: str
+             ) -> tuple[Any, dict[str, Any]]:
+        if '/' in ident or ident in ('', '.', '..'):
+            raise errors.InvalidValue(f'{ident[:80]!r} names nothing.')
+        outer = environ
+        if self._strategy != identity.NOAUTH:
+            # NOTE: what is there afterwards about the caller has been
+            # written by Ironic's authentication, and by nobody else.
+            environ = identity.without(environ)
+        seen = inward.asking(
+            environ, f'/v1/{kind}/{ident}', query,
+            # NOTE: Ironic 39 answers 500 to "latest" where the path ends
+            # with ".json"; from this version on it leaves that alone.
+            '1.91' if ident.endswith('.json') else 'latest')
+        answer = inward.call(self._app, seen)
+        if answer.status != 200:
+            raise Turned(answer)
+        caller = identity.about_caller(seen)
+        outer[identity.CALLER] = caller
+        return inward.document(answer), caller

@@ -1,0 +1,119 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests of the reconciler, which show a ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import re
+from typing import Any
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine import tickets
+from ironic_reservations.guard import bodies
+from ironic_reservations.guard import carry
+from ironic_reservations.guard import inward
+from ironic_reservations.guard import refusals
+from ironic_reservations.planner import in_flight
+
+LOG = log.getLogger(__name__)
+
+#: Larger, and deeper, than any of ours.
+_MAX_BODY = 4096
+_DEEPEST = 4
+_NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
+                   r'(?P<provision>/states/provision)?')
+_TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT}
+_PATHS = {('remove', '/instance_uuid'): in_flight.Act.CLEAR_INSTANCE,
+          ('add', '/lessee'): in_flight.Act.LESSEE,
+          ('remove', '/lessee'): in_flight.Act.LESSEE}
+
+
+class Gate:
+    """An application that sees to it that each ticket is used once, in time.
+
+    NOTE: it stands before Ironic on both ways to it: requests of other
+    hosts, and those of the reconciler of this very process.
+
+    :param app: Ironic's.
+    """
+
+    engine: Engine
+
+    def __init__(self, app: wsgi.Application) -> None:
+        self._app = app
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        """Answer a request, as Ironic does where it shows no ticket."""
+        if inward.TICKET_KEY not in environ:
+            return self._app(environ, start_response)
+        try:
+            answer = self.answer(environ)
+        except Exception as exc:
+            answer = refusals.refuse(exc, environ)[1]
+        return answer.send(start_response)
+
+    def answer(self, environ: wsgi.Environ) -> wsgi.Answer:
+        """Return what Ironic answers to a request with a ticket.
+
+        :raises TicketInvalid: it is not good for this, or not any more.
+        :raises HandedOverLate: this process stood still for too long.
+        """
+        body = bodies.read_json(inward.read_body(environ, _MAX_BODY),
+                                _DEEPEST)
+        match = _NODE.fullmatch(environ.get('PATH_INFO', ''))
+        uuid = match['uuid'] if match else ''
+        act = _act(environ['REQUEST_METHOD'], match and bool(
+            match['provision']), body)
+        passage = tickets.take(self.engine, environ[inward.TICKET_KEY], uuid,
+                               act)
+        answer = carry.pass_on(self.engine, self._app, passage,
+                               inward.rebuilt(environ, environ['PATH_INFO'],
+                                              body=body))
+        if inward.succeeded(answer):
+            self._close(passage)
+        return answer
+
+    def _close(self, passage: passages.Passage) -> None:
+        try:
+            kept = tickets.close(self.engine, passage)
+        except (errors.DatabaseUnavailable, errors.Contention) as exc:
+            LOG.warning('The ticket for node %s is left to the reconciler: '
+                        '%s', passage.node_uuid, exc)
+            return
+        if not kept:
+            LOG.error(
+                'What the reconciler asked for was done to node %s when the '
+                'node was not kept for it any more: this process stood still '
+                'for longer than [guard] passage_timeout, inside of Ironic. '
+                'Look at what is deployed there.', passage.node_uuid)
+
+
+def _act(method: str, provision: bool | None,
+         body: Any) -> in_flight.Act | None:
+    """Return what a request asks for, where a ticket can be good for it."""
+    if method == 'PUT' and provision:
+        if isinstance(body, dict) and set(body) == {'target'}:
+            return _TARGETS.get(str(body['target']))
+    elif method == 'PATCH' and provision is False:
+        if (isinstance(body, list) and len(body) == 1
+                and isinstance(body[0], dict)):
+            return _PATHS.get((str(body[0].get('op')),
+                               str(body[0].get('path'))))
+    return None

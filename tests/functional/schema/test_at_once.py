@@ -1,0 +1,114 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Several upgrades at once: each waits for the one before it.
+
+Of three on MariaDB two ended with "Table already exists".
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+
+from oslo_db import exception as db_exc
+import sqlalchemy as sa
+import testtools
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import migrate
+from ironic_reservations.db import migration_lock
+from tests import world
+from tests.real import databases
+
+
+def _upgrade(url, barrier, outcomes):
+    database = db_connection.Database(world.configured(url))
+    barrier.wait()
+    try:
+        migrate.upgrade(database)
+        outcomes.put(migrate.version(database))
+    except BaseException as exc:
+        outcomes.put(repr(exc))
+        raise
+
+
+class _AtOnceOn:
+
+    kind: str
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.url = self.useFixture(databases.Database(self.kind)).url
+        self.database = db_connection.Database(world.configured(self.url))
+        self.addCleanup(self.database.close)
+
+    def test_three_at_once_all_succeed(self) -> None:
+        """None ends with an error, and the schema is whole."""
+        spawn = multiprocessing.get_context('spawn')
+        barrier, outcomes = spawn.Barrier(3), spawn.Queue()
+        started = [spawn.Process(target=_upgrade,
+                                 args=(self.url, barrier, outcomes))
+                   for _ in range(3)]
+        for process in started:
+            process.start()
+        self.assertEqual([migrate.head()] * 3,
+                         [outcomes.get(timeout=300) for _ in started])
+        for process in started:
+            process.join()
+
+    def test_one_that_does_not_come_to_an_end_is_told_of(self) -> None:
+        """After the limit, in words; nothing has been changed."""
+        with migration_lock.alone(self.database, 1):
+            refused = self.assertRaises(
+                migration_lock.AnotherMigrates, migrate.upgrade,
+                self.database, wait=0.3)
+        self.assertIn('another process is migrating', str(refused))
+        self.assertIsNone(migrate.version(self.database))
+
+
+class _ReleaseBeforeOn:
+
+    kind: str
+
+    def test_two_live_holds_of_one_node_are_refused(self) -> None:
+        """Code from before 0006 writes another word for the same."""
+        url = self.useFixture(databases.Database(self.kind)).url
+        database = db_connection.Database(world.configured(url))
+        self.addCleanup(database.close)
+        migrate.upgrade(database)
+        for number, live in enumerate(('node', 1)):
+            statement = sa.text(
+                'INSERT INTO holds (generation, consumer_uuid, node_uuid, '
+                'owner, resource_class, project_id, user_id, state, landed, '
+                f"created_at, deadline, live) VALUES (1, 'c{number}', 'n', "
+                "'o', 'CUSTOM_GOLD', 'p', 'u', 'active', true, "
+                "'2026-01-01 00:00:00', '2026-01-01 00:00:00', :live)")
+            with database.engine.connect() as connection:
+                if live == 'node':
+                    connection.execute(statement, {'live': live})
+                    connection.commit()
+                    continue
+                try:
+                    connection.execute(statement, {'live': live})
+                except (db_exc.DBError, sa.exc.DBAPIError) as refused:
+                    self.assertIn('ck_holds_live', str(refused))
+                else:
+                    self.fail('a second hold of the node was written')
+
+
+for _kind in databases.KINDS:
+    for _case in (_AtOnceOn, _ReleaseBeforeOn):
+        if _case is _ReleaseBeforeOn and _kind == 'sqlite':
+            continue
+        _name = f'Test{_case.__name__[1:]}{_kind.title()}'
+        globals()[_name] = type(_name, (_case, testtools.TestCase),
+                                {'kind': _kind, '__module__': __name__})

@@ -1,0 +1,148 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Nothing that is asked again and again grows with leases that are over.
+
+The databases themselves say how many rows they have looked at.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from typing import Any
+
+import sqlalchemy as sa
+import testtools
+
+from benchmarks import booked
+from benchmarks import over
+from benchmarks import periodic
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import migrate
+from ironic_reservations.db import nodes
+from ironic_reservations.planner import facts
+from tests import world
+from tests.real import databases
+
+_OVER = int(os.environ.get('IRONIC_RESERVATIONS_TEST_OVER', 20_000))
+_NODES = 20
+_NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+#: Of live rows, each of which may be looked at a few times.
+_MOST = 2000
+
+
+class _Examined:
+    """Counts the rows that the database looks at for a query."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def mysql(self, query: periodic.Query) -> int:
+        """Return what MariaDB has counted."""
+        self._connection.exec_driver_sql('FLUSH STATUS')
+        query(self._connection)
+        return sum(int(row[1]) for row in self._connection.exec_driver_sql(
+            "SHOW SESSION STATUS LIKE 'Handler_read%%'"))
+
+    def postgresql(self, query: periodic.Query) -> int:
+        """Return what PostgreSQL explains of each statement, done again."""
+        run: list[tuple[str, Any]] = []
+
+        def note(_conn: Any, _cursor: Any, statement: str, parameters: Any,
+                 *args: Any) -> None:
+            run.append((statement, parameters))
+        sa.event.listen(self._connection, 'before_cursor_execute', note)
+        try:
+            query(self._connection)
+        finally:
+            sa.event.remove(self._connection, 'before_cursor_execute', note)
+        examined = 0
+        cursor = self._connection.connection.cursor()
+        for statement, parameters in run:
+            cursor.execute('EXPLAIN (ANALYZE, FORMAT JSON) ' + statement,
+                           parameters)
+            plan = cursor.fetchone()[0]
+            examined += _scanned((plan if isinstance(plan, list)
+                                  else json.loads(plan))[0]['Plan'])
+        cursor.close()
+        return examined
+
+
+def _scanned(plan: dict[str, Any]) -> int:
+    here = 0
+    if 'Scan' in plan['Node Type']:
+        here = plan['Actual Loops'] * sum(
+            plan.get(key, 0) for key in (
+                'Actual Rows', 'Rows Removed by Filter',
+                'Rows Removed by Index Recheck'))
+    return here + sum(map(_scanned, plan.get('Plans', ())))
+
+
+class _YearOn:
+
+    kind: str
+
+    def test_rows_examined_do_not_grow_with_leases_that_are_over(
+            self) -> None:
+        """Twenty thousand are over; each query looks at the live alone."""
+        url = self.useFixture(databases.Database(self.kind)).url
+        database = db_connection.Database(world.configured(url))
+        self.addCleanup(database.close)
+        migrate.upgrade(database)
+        booked.fill(url, _NODES, _NODES * 2, 1,
+                    _NOW + datetime.timedelta(days=1))
+        # NOTE: not by an engine of ours, whose statements have a limit.
+        writes = sa.create_engine(url)
+        self.addCleanup(writes.dispose)
+        over.fill(writes, _OVER, _NOW - datetime.timedelta(days=1))
+        grown = {}
+        for what, query in periodic.queries(_NOW).items():
+            with database.engine.connect() as connection:
+                examined = getattr(_Examined(connection), self.kind)(query)
+                connection.rollback()
+            if examined > _MOST:
+                grown[what] = examined
+        self.assertEqual({}, grown)
+
+
+class _PickOn:
+
+    kind: str
+
+    def test_pick_by_class_does_not_look_at_all_promises(self) -> None:
+        """Each of 20 nodes is promised to 200 leases for later."""
+        url = self.useFixture(databases.Database(self.kind)).url
+        database = db_connection.Database(world.configured(url))
+        self.addCleanup(database.close)
+        migrate.upgrade(database)
+        booked.fill(url, _NODES, _NODES * 200, _NODES,
+                    _NOW + datetime.timedelta(days=1))
+        over.count_rows(database.engine)
+        wanted, sees = nodes.Wanted(('gold',)), facts.Visibility(True)
+        for query in (
+                lambda c: nodes.read_free_nodes(c, wanted, sees, _NOW, '', 9),
+                lambda c: nodes.count_obstacles(c, wanted, sees, _NOW)):
+            with database.engine.connect() as connection:
+                examined = getattr(_Examined(connection), self.kind)(query)
+            self.assertLess(examined, _NODES * 100)
+
+
+for _kind in databases.SERVERS:
+    _name = f'TestPickOn{_kind.title()}'
+    globals()[_name] = type(_name, (_PickOn, testtools.TestCase),
+                            {'kind': _kind, '__module__': __name__})
+for _kind in databases.SERVERS:
+    _name = f'TestYearOn{_kind.title()}'
+    globals()[_name] = type(_name, (_YearOn, testtools.TestCase),
+                            {'kind': _kind, '__module__': __name__})

@@ -1,0 +1,93 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Many requests of one project at once do not pass its limits together."""
+
+from __future__ import annotations
+
+from concurrent import futures
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection
+from ironic_reservations.db import migrate
+from ironic_reservations.engine import reserve
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import pick
+from tests import leasing
+from tests import world
+from tests.real import databases
+
+_AT_ONCE = 8
+_MOST = 3
+
+
+class _AtOnce:
+    """To be run on each database: each request wants a node of its own."""
+
+    kind: str
+
+    def setUp(self):
+        super().setUp()
+        url = self.useFixture(databases.Database(self.kind)).url
+        database = connection.Database(world.configured(url))
+        migrate.upgrade(database)
+        database.close()
+        self.leasing = leasing.Leasing(self.useFixture(world.World(
+            url, ironic__confirm='mirror', leases__project_limits=True,
+            leases__max_hosts_per_project=_MOST,
+            reservations__max_per_project=_MOST)))
+        self.engines = [self.leasing.world.another_engine()
+                        for _ in range(_AT_ONCE)]
+
+    def _served(self, act, refused):
+        """Count the requests that were served, of as many at once."""
+        def one(number):
+            try:
+                act(self.engines[number], number)
+            except refused:
+                return False
+            return True
+        with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+            return sum(pool.map(one, range(_AT_ONCE)))
+
+    def test_leases(self):
+        for number in range(_AT_ONCE):
+            self.leasing.hosts(1, resource_class=f'class{number}')
+
+        def lease(engine, number):
+            lease_create.create(engine, leases.LeaseAsk(
+                f'lease{number}', leasing.at(2), (leasing.wish(
+                    properties=leasing.of_class(f'class{number}')),),
+                start=leasing.at(1), project_id='ours'))
+        self.assertEqual(_MOST, self._served(lease, errors.LeaseLimit))
+
+    def test_reservations(self):
+        nodes = self.leasing.world.enrol(_AT_ONCE)
+
+        def hold(engine, number):
+            reserve.reserve(engine, pick.Ask(
+                instance_uuid=world.new_uuid(), node_uuids=(nodes[number],),
+                project_id='ours'), world.ALL_NODES, None, True)
+        self.assertEqual(_MOST, self._served(hold, errors.ReservationLimit))
+
+
+class SQLiteTestCase(_AtOnce, world.TestCase):
+    kind = 'sqlite'
+
+
+class MariaDBTestCase(_AtOnce, world.TestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLTestCase(_AtOnce, world.TestCase):
+    kind = 'postgresql'

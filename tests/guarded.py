@@ -1,0 +1,196 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A guard round a small Ironic that can be held up at any step.
+
+It is a WSGI application over the nodes of a :class:`tests.world.World`, so
+that what a real one adds (a conductor that comes late) can be made to happen
+at a line that the test chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import io
+import json
+from typing import Any
+
+from oslo_config import cfg
+
+from ironic_reservations import policies
+from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.guard import acts
+from ironic_reservations.guard import body_limits
+from ironic_reservations.planner import facts
+from tests import world
+
+PROOF = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
+
+
+class SmallIronic:
+    """Answers what the guard and the reconciler ask.
+
+    :ivar before: by method, what happens right before a change is carried
+        out: once each.
+    :ivar answers: by method, the status that is answered instead, once each;
+        what was asked for is kept in ``late``.
+    :ivar late: changes that a conductor has yet to carry out.
+    :ivar done: the changes that were carried out, as (method, path).
+    """
+
+    def __init__(self, nodes: world.StandInIronic) -> None:
+        self._nodes = nodes
+        self.before: dict[str, list[Callable[[], None]]] = {}
+        self.answers: dict[str, list[int]] = {}
+        self.late: list[Callable[[], tuple[int, Any]]] = []
+        self.done: list[tuple[str, str]] = []
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> list[bytes]:
+        method, path = environ['REQUEST_METHOD'], environ['PATH_INFO']
+        size = int(environ.get('CONTENT_LENGTH') or 0)
+        raw = environ['wsgi.input'].read(size) if size else b''
+        body = json.loads(raw) if raw else None
+        if method != 'GET':
+            if self.before.get(method):
+                self.before[method].pop(0)()
+            if self.answers.get(method):
+                self.late.append(lambda: self._change(method, path, body))
+                status, answer = self.answers[method].pop(0), None
+            else:
+                status, answer = self._change(method, path, body)
+        else:
+            status, answer = self._read(path)
+        start_response(f'{status} whatever',
+                       [('Content-Type', 'application/json')])
+        return [json.dumps(answer).encode()]
+
+    def _read(self, path: str) -> tuple[int, Any]:
+        parts = path.strip('/').split('/')
+        if parts[1] == 'allocations':
+            known = self._nodes.allocations.get(parts[2])
+            return (404, None) if known is None else (200, {
+                'uuid': parts[2], 'state': known.state,
+                'node_uuid': known.node_uuid})
+        if parts[1] != 'nodes':
+            return 404, None
+        if len(parts) == 2:
+            return 200, {'nodes': [_shown(node) for node in
+                                   self._nodes.there.values()]}
+        node = self._nodes.there.get(parts[2])
+        return (404, None) if node is None else (200, _shown(node))
+
+    def _change(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        parts = path.strip('/').split('/')
+        self.done.append((method, path))
+        if parts[1] == 'allocations':
+            if method == 'DELETE':
+                self._nodes.delete_allocation(parts[2])
+                return 204, None
+            (uuid,) = body['candidate_nodes']
+            self._nodes.allocations[body['uuid']] = ironic_client.Allocation(
+                ironic_client.ALLOCATING, None)
+            return 201, {'uuid': body['uuid'], 'node_uuid': None}
+        uuid, node = parts[2], self._nodes.there[parts[2]]
+        if method == 'PATCH':
+            for each in body:
+                self._nodes.change(uuid, **{each['path'].strip('/'):
+                                            each.get('value')})
+            return 200, _shown(self._nodes.there[uuid])
+        free = node.provision_state == facts.AVAILABLE
+        if free != (body['target'] in ('active', 'deploy')):
+            return 400, {'error_message': 'not from this state'}
+        if free:
+            self._nodes.deploy(uuid)
+        else:
+            self._nodes.change(uuid, provision_state=self._nodes.cleaning,
+                               instance_uuid=None)
+        return 202, None
+
+
+def _shown(node: facts.Node) -> dict[str, Any]:
+    return {'uuid': node.uuid, 'name': node.name,
+            'provision_state': node.provision_state,
+            'instance_uuid': node.instance_uuid,
+            'maintenance': node.maintenance, 'lessee': node.lessee,
+            'owner': node.owner, 'resource_class': node.resource_class,
+            'power_state': 'power off',
+            'reservation': None}
+
+
+class TestCase(world.TestCase):
+    """A guard, and whoever sends it requests.
+
+    :cvar options: of the configuration.
+    """
+
+    options: dict[str, Any] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.world = self.new_world(**self.options)
+        self.engine = self.world.engine
+        self.ironic = SmallIronic(self.world.ironic)
+        self.guard = self.guard_of(self.ironic)
+        (self.node,) = self.world.enrol(resource_class='gold')
+        self.world.refresh()
+
+    def guard_of(self, app: wsgi.Application) -> acts.Acts:
+        """Give a guard in front of an application."""
+        return acts.Acts(app, self.engine, in_process.InProcess(app),
+                         'noauth', policies.Enforcer(self.world.conf,
+                                                     'noauth'),
+                         body_limits.of_ironic(cfg.ConfigOpts(),
+                                               self.world.conf))
+
+    def deploy(self, proof: str | None = None,
+               guard: acts.Acts | None = None) -> wsgi.Answer:
+        """Deploy the node."""
+        return (guard or self.guard).provision(environ(
+            'PUT', f'/v1/nodes/{self.node}/states/provision',
+            {'target': 'active'}, proof), self.node)
+
+    def bind(self, instance: str, proof: str | None = None) -> wsgi.Answer:
+        """Write an instance on the node."""
+        return self.guard.patch(environ(
+            'PATCH', f'/v1/nodes/{self.node}',
+            [{'op': 'add', 'path': '/instance_uuid', 'value': instance}],
+            proof), self.node)
+
+    def allocate(self, uuid: str) -> wsgi.Answer:
+        """Create an allocation of the class of the node."""
+        return self.guard.allocate(environ(
+            'POST', '/v1/allocations',
+            {'uuid': uuid, 'resource_class': 'gold', 'traits': [],
+             'candidate_nodes': [self.node]}))
+
+    def there(self) -> facts.Node:
+        """Read the node as Ironic has it."""
+        return self.world.ironic.there[self.node]
+
+
+def environ(method: str, path: str, body: Any = None,
+            proof: str | None = None) -> dict[str, Any]:
+    """Give a request."""
+    raw = b'' if body is None else json.dumps(body).encode()
+    made: dict[str, Any] = {
+        'REQUEST_METHOD': method, 'SCRIPT_NAME': '', 'PATH_INFO': path,
+        'QUERY_STRING': '', 'SERVER_NAME': '127.0.0.1', 'SERVER_PORT': '80',
+        'SERVER_PROTOCOL': 'HTTP/1.1', 'wsgi.url_scheme': 'http',
+        'wsgi.input': io.BytesIO(raw), 'CONTENT_TYPE': 'application/json',
+        'CONTENT_LENGTH': str(len(raw)), 'HTTP_ACCEPT': 'application/json'}
+    if proof is not None:
+        made[PROOF] = proof
+    return made

@@ -1,0 +1,127 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""After a storm: wait for quiet, end all promises, see what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+from typing import Any
+
+import sqlalchemy as sa
+
+from tests.processes import cloud
+from tests.processes import exchange
+from tests.processes import journal
+from tests.processes.checker import quiet
+
+#: How long it may take until there is quiet, in seconds.
+WITHIN = 60.0
+_TABLES = ('leases', 'lease_reservations', 'reservations', 'passages',
+           'holds')
+_PAUSE = 1.0
+
+
+class Aftermath:
+    """What is done once the last fault has ended."""
+
+    def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
+                 written: journal.Journal, within: float = WITHIN) -> None:
+        self._cloud = over_there
+        self._operator = operator
+        self._written = written
+        self._within = within
+        self._database = over_there.tables()
+
+    def run(self) -> None:
+        """Wait for quiet twice: while promises go on, and without any."""
+        self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
+        self._wait('the last fault', quiet.unsettled)
+        self._wait('the end of all promises', quiet.left_over,
+                   self._end_all)
+
+    def _wait(self, phase: str,
+              look: Callable[[quiet.Snapshot], list[quiet.Left]],
+              meanwhile: Callable[[quiet.Snapshot], None] | None = None
+              ) -> None:
+        began = journal.now()
+        while True:
+            now = self._snapshot()
+            left = look(now)
+            waited = journal.now() - began
+            if not left or waited > self._within:
+                break
+            if meanwhile is not None:
+                meanwhile(now)
+            time.sleep(_PAUSE)
+        self._written.write('snapshot', phase=phase, at=journal.now(),
+                            waited=waited, left_over=left, **now)
+
+    def _snapshot(self) -> dict[str, Any]:
+        tables = {}
+        with self._database.connect() as connection:
+            for name in _TABLES:
+                rows = connection.execute(
+                    sa.text(f'SELECT * FROM {name}')).mappings()
+                tables[name] = [{key: _plain(value) for key, value
+                                 in row.items()} for row in rows]
+        nodes = self._read(
+            '/v1/nodes?fields=uuid,provision_state,instance_uuid,lessee,'
+            'reservation,maintenance,resource_class', 'nodes')
+        return {'tables': tables, 'nodes': nodes,
+                'placement': (None if self._cloud.placement is None
+                              else self._cloud.placement.seen()),
+                'allocations': self._read('/v1/allocations', 'allocations'),
+                'now': time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime())}
+
+    def _read(self, path: str, name: str) -> list[dict[str, Any]]:
+        reply = self._operator.ask('see', 'GET', path)
+        if reply.status != 200:
+            # NOTE: one that does not answer has not come to rest.
+            return [{'uuid': path, 'node_uuid': None, 'lessee': None,
+                     'provision_state': f'no answer: {reply}'}]
+        return list(reply.document[name])
+
+    def _end_all(self, now: quiet.Snapshot) -> None:
+        for lease in now['tables']['leases']:
+            if lease['status'] in ('PENDING', 'ACTIVE', 'ERROR'):
+                self._operator.ask('end-lease', 'DELETE',
+                                   f'/v1/leases/{lease["id"]}')
+        for row in now['tables']['reservations']:
+            if row['lease_reservation_id'] is None:
+                self._operator.ask('release', 'DELETE',
+                                   f'/v1/reservations/{row["uuid"]}')
+        for allocation in now['allocations']:
+            self._operator.ask('deallocate', 'DELETE',
+                               f'/v1/allocations/{allocation["uuid"]}')
+        for node in now['nodes']:
+            path = f'/v1/nodes/{node["uuid"]}'
+            if node.get('maintenance'):
+                self._operator.ask('operate-maintenance', 'DELETE',
+                                   path + '/maintenance')
+            if node['provision_state'] in ('active', 'deploy failed',
+                                           'error'):
+                self._operator.ask('undeploy', 'PUT',
+                                   path + '/states/provision',
+                                   {'target': 'deleted'})
+            elif (node['provision_state'] == 'available'
+                    and node['instance_uuid']):
+                self._operator.ask('unbind', 'PATCH', path, [
+                    {'op': 'remove', 'path': '/instance_uuid'}])
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, int | float | str | bool):
+        return value
+    return str(value)

@@ -1,0 +1,321 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What a storm is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import dataclasses
+
+from tests.processes.checker import history
+from tests.processes.checker import owners
+from tests.processes.checker import promises
+from tests.processes.checker import quiet
+
+_OURS = ('/v1/reservations', '/v1/leases', '/v1/os-hosts',
+         '/v1/availability')
+_SHORTEST = 0.05
+#: How long, in seconds, reading all tables may take.
+_READ_WITHIN = 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something that must not be.
+
+    :ivar rule: which rule it breaks.
+    :ivar at: when, on the one clock.
+    :ivar about: the node, reservation or lease that it is about.
+    :ivar others: more whose events belong to its story.
+    """
+
+    rule: str
+    at: float
+    about: str
+    text: str
+    others: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A history, with what each rule needs of it."""
+
+    told: history.History
+    sure: list[owners.Sure]
+    asked: dict[str, history.Exchange]
+
+    def owners_of(self, node: str, begin: float,
+                  end: float) -> Iterator[owners.Sure]:
+        """Return whose a node surely was all through some time."""
+        seen = set()
+        for sure in self.sure:
+            if (sure.node == node and sure.covers(begin, end)
+                    and sure.owner not in seen):
+                seen.add(sure.owner)
+                yield sure
+
+
+def judge(told: history.History) -> list[Finding]:
+    """Return all that is wrong, in the order in which it happened."""
+    case = Case(told, owners.find(told),
+                {each.id: each for each in told.exchanges})
+    return sorted((found for rule in RULES for found in rule(case)),
+                  key=lambda found: found.at)
+
+
+def _two_owners(case: Case) -> Iterator[Finding]:
+    """Two have one node at one time."""
+    open_now: dict[str, list[owners.Sure]] = {}
+    told = set()
+    for sure in case.sure:
+        if sure.node in case.told.capacities:
+            continue
+        others = [each for each in open_now.get(sure.node, ())
+                  if each.end > sure.begin]
+        for other in others:
+            both = min(other.end, sure.end) - sure.begin
+            pair = frozenset((other.owner, sure.owner))
+            if other.owner != sure.owner and both > _SHORTEST and (
+                    pair not in told):
+                told.add(pair)
+                yield Finding(
+                    'two owners', sure.begin, sure.node,
+                    f'{_name(sure)} and {_name(other)} both had it for '
+                    f'{both:.1f} s', (sure.owner, other.owner))
+        open_now[sure.node] = [*others, sure]
+
+
+def _done_to_anothers(case: Case) -> Iterator[Finding]:
+    """Something was done to a node in the name of one who has it not."""
+    for done in case.told.done:
+        if done.kind != 'node' or done.what != 'save':
+            continue
+        by = case.asked.get(done.request or '')
+        for sure in case.owners_of(done.uuid, done.began, done.ended):
+            for wrong in _wrong(done, by, sure):
+                yield Finding(
+                    'done to the node of another', done.began, done.uuid,
+                    f'{wrong} at {done.began:.2f} {_by(by)}, while '
+                    f'{_name(sure)} had it',
+                    (sure.owner,))
+
+
+def _wrong(done: history.Done, by: history.Exchange | None,
+           sure: owners.Sure) -> Iterator[str]:
+    shows = by is not None and by.proof in sure.proofs
+    state = done.values.get('provision_state')
+    if state == 'deploying' and not shows:
+        yield 'deployed'
+    elif state == 'deleting' and by is None:
+        yield 'undeployed'
+    elif state in ('manageable', 'adopting', 'enroll') and not shows:
+        yield f'made {state}'
+    if done.values.get('instance_uuid') and by is not None and (
+            by.op == 'bind' and not shows):
+        yield 'bound'
+    if done.values.get('maintenance') and by is not None and (
+            by.op == 'meddle' and not shows
+            and by.project != sure.project):
+        yield 'put into maintenance'
+    if 'lessee' in done.values:
+        lessee = done.values['lessee']
+        if lessee != sure.project and (sure.lease or lessee is not None):
+            yield f'given to {lessee}'
+
+
+def _allocated(case: Case) -> Iterator[Finding]:
+    """An allocation landed on a node that somebody has."""
+    for done in case.told.done:
+        node = case.told.node_ids.get(done.values.get('node_id') or 0)
+        if done.kind != 'allocation' or node is None:
+            continue
+        for sure in case.owners_of(node, done.began, done.ended):
+            by = next((each for each in case.told.exchanges
+                       if each.op == 'allocate'
+                       and each.body.get('uuid') == done.uuid), None)
+            if by is None or by.proof not in sure.proofs:
+                yield Finding('done to the node of another', done.began,
+                              node, f'allocated to {done.uuid}, while '
+                              f'{_name(sure)} had it',
+                              (sure.owner, done.uuid))
+
+
+def _lost(case: Case) -> Iterator[Finding]:
+    """What was acknowledged is not there."""
+    for each in case.told.exchanges:
+        for base in (owners.RESERVATIONS, owners.LEASES):
+            if not each.plain_path.startswith(f'{base}/'):
+                continue
+            owner = each.plain_path.rpartition('/')[2]
+            for sure in _sure_of(case, owner, each):
+                if each.status == 404:
+                    yield Finding('lost', each.got, owner,
+                                  f'{_name(sure)} is answered 404 to '
+                                  f'{each.op} of {each.who}', (sure.node,))
+                elif each.method == 'GET' and each.status == 200 and (
+                        sure.node not in _nodes(each)):
+                    yield Finding('lost', each.got, owner,
+                                  f'{_name(sure)} is shown to '
+                                  f'{each.who} without node {sure.node}',
+                                  (sure.node,))
+
+
+def _lost_in_the_end(case: Case) -> Iterator[Finding]:
+    """What is surely there is in the tables once the storm is over."""
+    for snapshot in case.told.snapshots:
+        there = quiet.promises(snapshot)
+        for sure in case.sure:
+            # NOTE: the tables were read a moment before.
+            if sure.covers(snapshot['at'] - _READ_WITHIN,
+                           snapshot['at']) and (
+                    (sure.owner, sure.node) not in there):
+                yield Finding('lost', snapshot['at'], sure.owner,
+                              f'{_name(sure)} is not in the tables',
+                              (sure.node,))
+
+
+def _nodes(each: history.Exchange) -> set[str]:
+    match each.answer:
+        case {'reservation': {'node_uuid': node}}:
+            return {node}
+    return {node['uuid'] for lease in owners.leases_in(each.answer)
+            if lease['status'] == 'ACTIVE'
+            for reservation in lease['reservations']
+            for node in reservation['nodes'] if node['state'] == 'bound'}
+
+
+def _sure_of(case: Case, owner: str,
+             each: history.Exchange) -> list[owners.Sure]:
+    return [sure for sure in case.sure if sure.owner == owner
+            and sure.covers(each.sent, each.got)][:1]
+
+
+def _proof_refused(case: Case) -> Iterator[Finding]:
+    """The proof of one who has the node does not open it."""
+    for each in case.told.exchanges:
+        if each.op != 'deploy' or each.proof is None or not any(
+                code in ('reservation.proof_invalid',
+                         'reservation.proof_required')
+                for code in each.codes):
+            continue
+        node = each.path.split('/')[3]
+        for sure in case.owners_of(node, each.sent, each.got):
+            if each.proof in sure.proofs:
+                yield Finding('proof refused', each.got, node,
+                              f'{_name(sure)} shows its proof, and is '
+                              f'answered {each.status} {each.codes}',
+                              (sure.owner,))
+
+
+def _errors(case: Case) -> Iterator[Finding]:
+    """No answer is an error of the service without a name."""
+    by_ironic = {passed.request for passed in case.told.passed
+                 if passed.status is not None and passed.status >= 500}
+    for each in case.told.exchanges:
+        ours = each.plain_path.startswith(_OURS)
+        if each.status is None or each.status < 500 or (
+                not ours and (each.id in by_ironic or not each.codes)):
+            continue
+        if each.status != 503 or not each.codes:
+            yield Finding('error', each.got, each.path,
+                          f'{each.method} {each.path} of {each.who} is '
+                          f'answered {each.status}: '
+                          f'{str(each.answer)[:300]}')
+
+
+def _untrue(case: Case) -> Iterator[Finding]:
+    """Nothing was done, says the answer; and it was."""
+    tries: dict[str, list[history.Exchange]] = {}
+    for each in case.told.exchanges:
+        if each.op == 'reserve' and isinstance(each.body, dict):
+            tries.setdefault(str(each.body.get('uuid')), []).append(each)
+    for each in case.told.exchanges:
+        if each.op != 'probe' or each.status != 200:
+            continue
+        uuid = each.plain_path.rpartition('/')[2]
+        before = [one for one in tries.get(uuid, ())
+                  if one.sent < each.got]
+        if before and all(_says_nothing(one) for one in before):
+            yield Finding('untrue answer', before[-1].got, uuid,
+                          f'{before[-1].status} {before[-1].codes} says that '
+                          'nothing was promised, and it was')
+
+
+def _says_nothing(each: history.Exchange) -> bool:
+    return each.refused or (
+        each.status == 503 and 'nothing was promised' in str(each.answer))
+
+
+def _over_promised(case: Case) -> Iterator[Finding]:
+    """More is promised than there is."""
+    told = set()
+    for each in case.told.exchanges:
+        if each.op != 'audit' or not each.done:
+            continue
+        for node, why, leases in promises.exceeded(each,
+                                                   case.told.capacities):
+            if (node, leases) not in told:
+                told.add((node, leases))
+                yield Finding('promised twice', each.got, node,
+                              f'{why}: {", ".join(leases)}', leases)
+
+
+def _made_twice(case: Case) -> Iterator[Finding]:
+    """A request that was sent again was served again."""
+    keys = {each.body['name']: each.key for each in case.told.exchanges
+            if each.op == 'lease' and each.key is not None}
+    made: dict[str, set[str]] = {}
+    for each in case.told.exchanges:
+        if not each.done or each.dry:
+            continue
+        for lease in owners.leases_in(each.answer):
+            ids = made.setdefault(lease.get('name', lease['id']), set())
+            if lease['id'] in ids:
+                continue
+            ids.add(lease['id'])
+            if len(ids) == 2 and lease['name'] in keys:
+                yield Finding(
+                    'made twice', each.got, lease['id'],
+                    f'one request with the key {keys[lease["name"]]} has '
+                    f'made the leases {" and ".join(sorted(ids))}',
+                    tuple(ids))
+
+
+def _left_over(case: Case) -> Iterator[Finding]:
+    """After the storm there is quiet, and nothing is left over."""
+    for snapshot in case.told.snapshots:
+        for what in snapshot['left_over']:
+            yield Finding('left over', snapshot['at'], what['about'],
+                          f'{snapshot["waited"]:.0f} s after '
+                          f'{snapshot["phase"]}: {what["text"]}')
+
+
+RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+    _two_owners, _done_to_anothers, _allocated, _lost, _lost_in_the_end,
+    _proof_refused,
+    _errors, _untrue, _over_promised,
+    _made_twice, _left_over)
+
+
+def _name(sure: owners.Sure) -> str:
+    kind = 'lease' if sure.lease else 'reservation'
+    return (f'{kind} {sure.owner} of {sure.who} (sure until '
+            f'{sure.end:.2f})')
+
+
+def _by(by: history.Exchange | None) -> str:
+    if by is None:
+        return 'by nobody who was asked'
+    return f'by {by.op} of {by.who} with the proof {by.proof} ({by.id})'

@@ -1,0 +1,81 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Whether what is promised fits, in one answer that shows all leases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+from typing import Any
+
+from tests.processes.checker import history
+from tests.processes.checker import owners
+
+_LIVE = ('PENDING', 'STARTING', 'ACTIVE')
+_SIZES = {'VCPU': 'vcpus', 'MEMORY_MB': 'memory_mb', 'DISK_GB': 'disk_gb'}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Promise:
+    """One node, or one instance on a host, from when until when."""
+
+    lease: str
+    begin: str
+    end: str
+    amounts: dict[str, int]
+
+
+def exceeded(each: history.Exchange, capacities: dict[str, dict[str, int]]
+             ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Return what is promised beyond what there is.
+
+    :param each: whose answer has all leases.
+    :param capacities: of compute hosts; whatever else is promised is had by
+        one at a time.
+    :returns: the node, why, and the leases.
+    """
+    by_node: dict[str, list[_Promise]] = {}
+    for lease in owners.leases_in(each.answer):
+        if lease['status'] in _LIVE:
+            for node, promise in _promises(lease):
+                by_node.setdefault(node, []).append(promise)
+    for node, promises in by_node.items():
+        for at in sorted({promise.begin for promise in promises}):
+            now = [promise for promise in promises
+                   if promise.begin <= at < promise.end]
+            wrong = _too_much(now, capacities.get(node))
+            if wrong:
+                yield (node, f'at {at} {wrong}',
+                       tuple(sorted({promise.lease for promise in now})))
+                break
+
+
+def _promises(lease: dict[str, Any]) -> Iterator[tuple[str, _Promise]]:
+    for reservation in lease['reservations']:
+        amounts = {name: int(reservation.get(key) or 0)
+                   for name, key in _SIZES.items()}
+        for node in reservation['nodes']:
+            if node['state'] in ('planned', 'bound'):
+                yield node['uuid'], _Promise(
+                    lease['id'], lease['start_date'], lease['end_date'],
+                    amounts)
+
+
+def _too_much(now: list[_Promise], has: dict[str, int] | None) -> str:
+    if has is None:
+        return f'it is promised {len(now)} times' if len(now) > 1 else ''
+    return ', '.join(
+        f'{total} of {there} {name} is promised'
+        for name, there in has.items()
+        if (total := sum(promise.amounts[name] for promise in now)) > there)

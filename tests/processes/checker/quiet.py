@@ -1,0 +1,100 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What may be left once a storm is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_ON_THE_WAY = ('STARTING', 'TERMINATING', 'DELETING')
+
+#: A snapshot: the rows of our tables by name, the nodes and allocations of
+#: Ironic, what is in Placement of ours, and the time.
+Snapshot = dict[str, Any]
+Left = dict[str, str]
+
+
+def unsettled(now: Snapshot) -> list[Left]:
+    """Return what is still under way, while promises go on."""
+    return [{'about': about, 'text': text}
+            for about, text in (*_rows(now), *_lessees(now))]
+
+
+def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
+    for row in now['tables'].get('passages', ()):
+        yield row['node_uuid'], f'a request in flight: {row}'
+    for lease in now['tables'].get('leases', ()):
+        if lease['status'] in _ON_THE_WAY:
+            yield lease['id'], f'the lease is {lease["status"]}'
+        elif (lease['status'] in ('ACTIVE', 'PENDING')
+              and lease['ends_at'] <= now['now']):
+            yield lease['id'], 'the lease should be over'
+    for row in now['tables'].get('reservations', ()):
+        if row['state'] == 'starting':
+            yield row['node_uuid'], 'a reservation is still starting'
+
+
+def _lessees(now: Snapshot) -> Iterator[tuple[str, str]]:
+    projects = {lease['id']: lease['project_id']
+                for lease in now['tables'].get('leases', ())
+                if lease['status'] == 'ACTIVE'}
+    lease_of = {row['id']: row['lease_id'] for row in
+                now['tables'].get('lease_reservations', ())}
+    wanted = {row['node_uuid']: projects.get(
+        lease_of.get(row['lease_reservation_id'], ''))
+        for row in now['tables'].get('reservations', ())
+        if row['lease_reservation_id'] and row['state'] == 'bound'}
+    for node in now['nodes']:
+        should = wanted.get(node['uuid'])
+        if node['lessee'] != should:
+            yield node['uuid'], (f'its lessee is {node["lessee"]} and should '
+                                 f'be {should}')
+
+
+def promises(now: Snapshot) -> set[tuple[str, str]]:
+    """Return who has which node: reservations and leases by their ids."""
+    lease_of = {row['id']: row['lease_id'] for row in
+                now['tables'].get('lease_reservations', ())}
+    return {(lease_of.get(row['lease_reservation_id'], row['uuid']),
+             row['node_uuid'])
+            for row in now['tables'].get('reservations', ())}
+
+
+def left_over(now: Snapshot) -> list[Left]:
+    """Return what is left once all promises have been ended."""
+    found = [{'about': row['node_uuid'], 'text': f'a row: {row}'}
+             for row in (*now['tables'].get('reservations', ()),
+                         *now['tables'].get('passages', ()))]
+    found += [{'about': row['node_uuid'], 'text': f'a hold: {row}'}
+              for row in now['tables'].get('holds', ())]
+    found += [{'about': row['id'], 'text': f'the lease is {row["status"]}'}
+              for row in now['tables'].get('leases', ())
+              if row['status'] not in ('TERMINATED', 'ERROR')]
+    for node in now['nodes']:
+        odd = {name: value for name, value in node.items() if value and (
+            name in ('instance_uuid', 'lessee', 'reservation')
+            or (name == 'provision_state' and value != 'available'))}
+        if odd:
+            found.append({'about': node['uuid'], 'text': f'the node: {odd}'})
+    found += [{'about': each['uuid'], 'text': f'an allocation: {each}'}
+              for each in now['allocations']]
+    placement = now.get('placement') or {}
+    found += [{'about': uuid, 'text': f'a provider, {uuid}'}
+              for uuid in placement.get('providers', ())]
+    found += [{'about': name, 'text': f'a resource class, {name}'}
+              for name in placement.get('classes', ())]
+    found += [{'about': uuid, 'text': f'held in Placement: {who}'}
+              for uuid, who in placement.get('allocations', {}).items()]
+    return found

@@ -1,0 +1,102 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What is left over after a storm, and what is not."""
+
+from __future__ import annotations
+
+from typing import Any
+import unittest
+
+from tests.processes.checker import quiet
+
+NODE = {'uuid': 'n', 'provision_state': 'available', 'instance_uuid': None,
+        'lessee': None, 'reservation': None}
+
+
+def snapshot(nodes: tuple[dict[str, Any], ...] = (NODE,),
+             allocations: tuple[dict[str, Any], ...] = (),
+             **tables: Any) -> quiet.Snapshot:
+    """Make a snapshot, with nothing in it but what is said."""
+    return {'tables': tables, 'nodes': nodes, 'allocations': allocations,
+            'now': '2050-01-01 00:00:00'}
+
+
+def lease(status: str, ends_at: str = '2050-01-02 00:00:00'
+          ) -> dict[str, Any]:
+    """Make the rows of a lease of one node."""
+    return {
+        'leases': [{'id': 'l', 'status': status, 'project_id': 'p',
+                    'ends_at': ends_at}],
+        'lease_reservations': [{'id': 'r', 'lease_id': 'l'}],
+        'reservations': [{'node_uuid': 'n', 'lease_reservation_id': 'r',
+                          'state': 'bound'}]}
+
+
+class QuietTestCase(unittest.TestCase):
+    """Snapshots written by hand."""
+
+    def test_nothing_there(self) -> None:
+        """Nothing is left."""
+        self.assertEqual([], quiet.unsettled(snapshot()))
+        self.assertEqual([], quiet.left_over(snapshot()))
+
+    def test_promise_that_goes_on(self) -> None:
+        """It has settled, and is left once all should be over."""
+        mine = {**NODE, 'lessee': 'p'}
+        now = snapshot((mine,), **lease('ACTIVE'))
+        self.assertEqual([], quiet.unsettled(now))
+        self.assertEqual(3, len(quiet.left_over(now)))
+
+    def test_what_has_not_settled(self) -> None:
+        """Each of these."""
+        for name, now in {
+                'in flight': snapshot(passages=[{'node_uuid': 'n'}]),
+                'on the way': snapshot(
+                    ({**NODE, 'lessee': None},),
+                    leases=[{'id': 'l', 'status': 'DELETING',
+                             'project_id': 'p', 'ends_at': '2050-02'}]),
+                'not over': snapshot(
+                    ({**NODE, 'lessee': 'p'},),
+                    **lease('ACTIVE', '2049-12-31 23:59:59')),
+                'lessee of nobody': snapshot(({**NODE, 'lessee': 'q'},)),
+                'lessee not written': snapshot(**lease('ACTIVE')),
+                'starting': snapshot(reservations=[
+                    {'node_uuid': 'n', 'lease_reservation_id': None,
+                     'state': 'starting'}])}.items():
+            with self.subTest(name):
+                self.assertEqual(1, len(quiet.unsettled(now)),
+                                 quiet.unsettled(now))
+
+    def test_what_is_left(self) -> None:
+        """Each of these."""
+        for name, now in {
+                'row': snapshot(reservations=[{'node_uuid': 'n'}]),
+                'in flight': snapshot(passages=[{'node_uuid': 'n'}]),
+                'hold': snapshot(holds=[{'node_uuid': 'n'}]),
+                'lease': snapshot(leases=[{'id': 'l', 'status': 'DELETING'}]),
+                'deployed': snapshot(({**NODE, 'provision_state': 'active'},
+                                      )),
+                'instance': snapshot(({**NODE, 'instance_uuid': 'i'},)),
+                'lessee': snapshot(({**NODE, 'lessee': 'p'},)),
+                'lock': snapshot(({**NODE, 'reservation': 'host'},)),
+                'allocation': snapshot(allocations=({'uuid': 'a'},))}.items():
+            with self.subTest(name):
+                self.assertEqual(1, len(quiet.left_over(now)))
+
+    def test_what_is_left_in_placement(self) -> None:
+        """A provider, a class, and what is held."""
+        now = {**snapshot(), 'placement': {
+            'providers': ['p'], 'classes': ['CUSTOM_RESERVATION_1'],
+            'allocations': {'n': {'consumer': {}}}}}
+        self.assertEqual(3, len(quiet.left_over(now)))

@@ -1,0 +1,364 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The cloud that the storm goes over: APIs, conductors, reconcilers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+from typing import Any
+import uuid as uuid_module
+
+import fixtures
+import requests
+import sqlalchemy as sa
+
+from tests.processes import balancer
+from tests.processes import compute_hosts
+from tests.processes import database_proxy
+from tests.processes import mutations
+from tests.processes import people
+from tests.processes import process
+from tests.processes import statements
+from tests.processes import wire
+from tests.real import databases
+from tools import all_in_one
+from tools import placement
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_DBSYNC = ('from ironic_reservations.cmd import dbsync; import sys; '
+           'sys.exit(dbsync.main(sys.argv[1:]))')
+_IRONIC_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
+                  'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
+#: The usual port of JSON-RPC.
+_RPC = 8089
+_CLASSES = {'gold': 6, 'silver': 4}
+SIZES = {'cpus': 8, 'memory_mb': 16384, 'local_gb': 100}
+
+
+@dataclasses.dataclass(frozen=True)
+class Times:
+    """How long things may take, in seconds; low, so that storms are short.
+
+    :ivar rpc: until an API gives up on its conductor.
+    :ivar conductor: until a conductor does what it was sent, or never.
+    :ivar late: within that time whatever has been sent is done, refused, or
+        never done: the longest hold, the longest stop, and all time-outs.
+    """
+
+    rpc: int = 6
+    passage: int = 10
+    conductor: int = 30
+    claim: int = 5
+    client: float = 10.0
+    longest_stop: float = 14.0
+    longest_hold: float = 20.0
+    late: float = 60.0
+
+
+TIMES = Times()
+
+
+class Cloud(fixtures.Fixture):
+    """Everything that runs, on scratch databases.
+
+    :param kind: of the databases.
+    :param folder: where everything is written.
+    :param choice: of all that is left to chance here.
+    :param late: called for what the balancer holds back.
+    :param mutation: what is broken on purpose.
+    :param with_placement: whether promises are held in a Placement, and
+        there are compute hosts.
+    """
+
+    def __init__(self, kind: str, folder: pathlib.Path,
+                 choice: random.Random, late: Any,
+                 mutation: str | None = None,
+                 with_placement: bool = False) -> None:
+        super().__init__()
+        self._with_placement = with_placement
+        self.placement: compute_hosts.Placement | None = None
+        self.kind = kind
+        self.folder = folder
+        self.choice = choice
+        self._late = late
+        self._mutation = mutation
+        self.processes: list[process.Process] = []
+        self.proxies: dict[str, database_proxy.DatabaseProxy] = {}
+        self.rpc: dict[str, balancer.Balancer] = {}
+        self.nodes: dict[str, str] = {}
+
+    def _setUp(self) -> None:
+        self.wire = wire.Wire()
+        self.addCleanup(self.wire.close)
+        self.ours = self.useFixture(databases.Database(self.kind)).url
+        self._theirs = self.useFixture(databases.Database(self.kind)).url
+        self._environment = {
+            statements.VARIABLE: str(sa.make_url(self.ours).database),
+            mutations.VARIABLE: self._mutation or ''}
+        if self._with_placement:
+            self.placement = compute_hosts.Placement(
+                self.folder / 'placement')
+            self.addCleanup(self.placement.__exit__, None, None, None)
+            self.placement.__enter__()
+        self.addCleanup(self._end)
+        self._write_site()
+        self._make_tables()
+        if self.kind == 'sqlite':
+            ports = [self._ironic('all', 'ironic-0')]
+        else:
+            for number in range(2):
+                self._ironic('conductor', f'conductor-{number}')
+            ports = [self._ironic('api', f'api-{number}')
+                     for number in range(3)]
+        self.balancer = balancer.Balancer(
+            self.wire, [('127.0.0.1', port) for port in ports], self.choice,
+            self._late)
+        for each in self.processes:
+            each.start()
+        for each in self.processes:
+            each.wait()
+        self._wait_for_conductors()
+        self._enroll()
+        if self.placement is not None:
+            self.placement.provide(self.nodes)
+        if self.kind != 'sqlite':
+            for number in range(2):
+                self._reconciler(f'reconciler-{number}')
+
+    @property
+    def url(self) -> str:
+        """Where clients ask: the balancer."""
+        return f'http://127.0.0.1:{self.balancer.port}'
+
+    def of(self, *roles: str) -> list[process.Process]:
+        """Return the processes of some roles; all of them by default."""
+        return [each for each in self.processes
+                if not roles or each.role in roles]
+
+    def session(self) -> requests.Session:
+        """Return a session of HTTP as the operator."""
+        session = requests.Session()
+        session.trust_env = False
+        session.headers['X-Auth-Token'] = people.OPERATOR.token
+        return session
+
+    def tables(self) -> sa.Engine:
+        """Return an engine on our database, past all proxies."""
+        return sa.create_engine(self.ours, poolclass=sa.NullPool)
+
+    def _end(self) -> None:
+        for each in self.processes:
+            with contextlib.suppress(Exception):
+                each.end()
+
+    def _write_site(self) -> None:
+        """Make the recorder known to Ironic, as a package would be."""
+        info = self.folder / 'site' / 'storm_recorder-1.dist-info'
+        info.mkdir(parents=True)
+        (info / 'METADATA').write_text(
+            'Metadata-Version: 2.1\nName: storm-recorder\nVersion: 1\n')
+        (info / 'entry_points.txt').write_text(
+            '[ironic.api.middleware]\n'
+            'storm_recorder = tests.processes.recorder:factory\n')
+        (self.folder / 'policy.yaml').write_text(''.join(
+            f'"baremetal:{name}": "role:reader"\n' for name in (
+                'node:get', 'node:list', 'node:list_all',
+                'node:set_provision_state', 'allocation:get',
+                'allocation:list', 'node:update',
+                'node:update:instance_uuid', 'node:set_maintenance',
+                'node:clear_maintenance')))
+        (self.folder / 'our-policy.yaml').write_text(
+            '"baremetal:reservation:create_any_node": "role:member"\n')
+
+    def _make_tables(self) -> None:
+        ironic = self.folder / 'dbsync-ironic.conf'
+        all_in_one.write_options(ironic, self._ironic_options('dbsync', 0))
+        ours = self.folder / 'dbsync-ours.conf'
+        all_in_one.write_options(ours, {
+            'DEFAULT': {'state_path': self.folder},
+            'database': {'connection': self.ours}})
+        for code, path, word in ((_IRONIC_DBSYNC, ironic, 'create_schema'),
+                                 (_DBSYNC, ours, 'upgrade')):
+            done = subprocess.run(
+                [sys.executable, '-W', 'ignore', '-c', code, '--config-file',
+                 str(path), word], cwd=self.folder, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, check=False,
+                env={**os.environ, 'PYTHONPATH': str(_ROOT)})
+            if done.returncode:
+                raise RuntimeError(f'{word}: {done.stdout[-3000:]}')
+
+    def _ironic(self, role: str, name: str) -> int:
+        """Add a process of Ironic; return the port of its API."""
+        port = 0 if role == 'conductor' else all_in_one.free_port()
+        theirs = self.folder / f'{name}.ironic.conf'
+        options = self._ironic_options(role, port)
+        if role == 'conductor':
+            self.rpc[name] = balancer.Balancer(
+                self.wire, [(str(options['json_rpc']['host_ip']), _RPC)],
+                self.choice, self._late,
+                (str(options['DEFAULT']['host']), _RPC))
+        all_in_one.write_options(theirs, options)
+        ours = self.folder / f'{name}.ours.conf'
+        if role != 'conductor':
+            all_in_one.write_options(ours, self._our_options(
+                name, f'http://127.0.0.1:{port}'))
+        self.processes.append(process.Process(
+            role, name, self.folder, ('--config-file', str(theirs)),
+            f'http://127.0.0.1:{port}/' if port else None, {
+                **self._environment,
+                'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(ours)}))
+        return port
+
+    def _reconciler(self, name: str) -> None:
+        path = self.folder / f'{name}.ours.conf'
+        all_in_one.write_options(path, self._our_options(name, self.url))
+        self.processes.append(process.Process(
+            'reconciler', name, self.folder, ('--config-file', str(path)),
+            environment=self._environment))
+        self.processes[-1].start()
+
+    def _proxied(self, name: str) -> str:
+        """Return the URL of our database for one process."""
+        url = sa.make_url(self.ours)
+        if url.host is None:
+            return self.ours
+        self.proxies[name] = database_proxy.DatabaseProxy(
+            self.wire, url.host, int(url.port or 0))
+        return url.set(port=self.proxies[name].port).render_as_string(
+            hide_password=False)
+
+    def _our_options(self, name: str, ironic: str) -> all_in_one.Options:
+        return {
+            'DEFAULT': {'state_path': self.folder},
+            'database': {'connection': self._proxied(name)},
+            'oslo_policy': {'policy_file': self.folder / 'our-policy.yaml'},
+            'reservations': {'min_ttl': 1, 'sweep_interval': 1},
+            'guard': {'passage_timeout': TIMES.passage,
+                      'rpc_timeout': TIMES.conductor},
+            'leases': {'claim_ttl': TIMES.claim, 'max_backoff': 2,
+                       'workers': 4},
+            'ironic': {'poll_interval': 1, 'full_poll_interval': 5,
+                       'claim_ttl': TIMES.claim, 'timeout': 10,
+                       'auth_type': 'admin_token', 'endpoint': ironic,
+                       'endpoint_override': ironic,
+                       'token': people.SERVICE.token},
+            **({} if self.placement is None else {'placement': {
+                'enabled': True, 'auth_type': 'admin_token',
+                'endpoint': self.placement.url,
+                'endpoint_override': self.placement.url,
+                'token': placement.TOKEN, 'timeout': 5, 'grace': 8,
+                'settle_interval': 1, 'hosts_interval': 5,
+                'audit_interval': 10}})}
+
+    def _ironic_options(self, role: str, port: int) -> all_in_one.Options:
+        # NOTE: an address of its own for each conductor: with another port
+        # than the usual one Ironic 39 does not find its own locks again. It
+        # is that of a proxy, with the conductor behind it.
+        known, address = _address(), _address()
+        options: dict[str, dict[str, object]] = {
+            'DEFAULT': {
+                'auth_strategy': 'keystone',
+                'enabled_hardware_types': 'fake-hardware',
+                'rpc_transport': ('none' if self.kind == 'sqlite'
+                                  else 'json-rpc'),
+                'host': (known if role == 'conductor' else 'all-in-one'),
+                'state_path': self.folder,
+                'hash_ring_reset_interval': 5},
+            'keystone_authtoken': {'auth_type': 'none'},
+            'database': {'connection': self._theirs},
+            'oslo_policy': {'policy_file': self.folder / 'policy.yaml'},
+            'json_rpc': {'auth_strategy': 'noauth', 'host_ip': address,
+                         'timeout': TIMES.rpc},
+            'api': {'host_ip': '127.0.0.1', 'port': port,
+                    'middleware': 'storm_recorder,reservations'},
+            'fake': {'deploy_delay': '0,2'},
+            'conductor': {'automated_clean': False,
+                          'heartbeat_interval': 2,
+                          # NOTE: a conductor that is stopped or killed is
+                          # itself again soon; its nodes stay with it.
+                          'heartbeat_timeout': 120,
+                          'node_locked_retry_attempts': 2,
+                          'periodic_max_workers': 20},
+            'oslo_concurrency': {'lock_path': self.folder}}
+        for kind, name in all_in_one._INTERFACES.items():
+            options['DEFAULT'][f'enabled_{kind}_interfaces'] = name
+        return options
+
+    def _wait_for_conductors(self) -> None:
+        wanted = 1 if self.kind == 'sqlite' else 2
+        with self.session() as session:
+            self.processes[-1]._child.wait_until(lambda: len(  # type: ignore
+                self._conductors(session)) >= wanted, 240)
+
+    def _conductors(self, session: requests.Session) -> list[Any]:
+        try:
+            answer = session.get(f'{self.url}/v1/drivers', timeout=5)
+            return [host for driver in answer.json()['drivers']
+                    for host in driver['hosts']] if answer.ok else []
+        except (requests.RequestException, ValueError, KeyError):
+            return []
+
+    def _enroll(self) -> None:
+        with self.session() as session:
+            session.headers['X-OpenStack-Ironic-API-Version'] = '1.109'
+            for name, count in _CLASSES.items():
+                for number in range(count):
+                    self.nodes[self._enroll_one(
+                        session, f'{name}-{number}', name)] = name
+
+    def _enroll_one(self, session: requests.Session, name: str,
+                    resource_class: str) -> str:
+        uuid = str(uuid_module.UUID(int=self.choice.getrandbits(128),
+                                    version=4))
+        path = f'{self.url}/v1/nodes'
+        # NOTE: up to 1.10 a new node is born available.
+        _insist(session, 'POST', path, {
+            'driver': 'fake-hardware', 'name': name, 'uuid': uuid},
+            {'X-OpenStack-Ironic-API-Version': '1.10'})
+        _insist(session, 'PATCH', f'{path}/{uuid}', [
+            {'op': 'add', 'path': f'/{field}', 'value': value}
+            for field, value in (('resource_class', resource_class),
+                                 ('properties', SIZES))])
+        _insist(session, 'PUT', f'{path}/{uuid}/states/power',
+                {'target': 'power off'})
+        return uuid
+
+
+def _address() -> str:
+    """Return an address of this machine that nobody else is likely to use."""
+    return '127.{}.{}.{}'.format(*(
+        random.SystemRandom().randint(1, 250) for _ in range(3)))
+
+
+def _insist(session: requests.Session, method: str, url: str, body: Any,
+            headers: dict[str, str] | None = None) -> None:
+    """Ask until it is done; a busy machine takes its time.
+
+    :raises RuntimeError: it is not done after a while.
+    """
+    for _ in range(10):
+        answer = session.request(method, url, json=body, headers=headers,
+                                 timeout=60)
+        if answer.ok or (method == 'POST' and answer.status_code == 409):
+            return
+        time.sleep(1)
+    raise RuntimeError(f'{method} {url}: {answer.text[:500]}')

@@ -1,0 +1,38 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The product, broken on purpose: what the checker has to find.
+
+Each module has a function ``apply`` that breaks one thing in the process
+that calls it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+VARIABLE = 'STORM_MUTATION'
+
+
+def names() -> list[str]:
+    """Return the names of all mutations."""
+    return sorted(each.name for each in pkgutil.iter_modules(__path__))
+
+
+def apply(name: str) -> None:
+    """Break this process.
+
+    :param name: one of :func:`names`.
+    """
+    importlib.import_module(f'{__name__}.{name}').apply()

@@ -1,0 +1,34 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The guard does not look at what leases have."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ironic_reservations.planner import admit
+from ironic_reservations.planner import facts
+
+
+def apply() -> None:
+    """Break this process."""
+    right = admit.admit
+    signature = inspect.signature(right)
+
+    def wrong(*arguments: Any, **named: Any) -> Any:
+        given = signature.bind(*arguments, **named)
+        given.arguments['leased'] = facts.UNLEASED
+        return right(*given.args, **given.kwargs)
+    admit.admit = wrong

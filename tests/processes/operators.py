@@ -1,0 +1,106 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Operators: maintenance, classes, nodes that go and come, hosts."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tests.processes import exchange
+
+_RETRIES = 20
+_FAKE = 'fake-hardware'
+
+
+class Operator:
+    """Does one thing after another, and takes each back in the end.
+
+    :param nodes: of Ironic, with their classes.
+    :param sizes: the properties of each.
+    """
+
+    def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
+                 sizes: dict[str, Any]) -> None:
+        self._asker = asker
+        self._nodes = nodes
+        self._sizes = sizes
+        self._pause = threading.Event()
+
+    def run(self) -> None:
+        """Work until the storm is over."""
+        acts = (self._maintain, self._maintain, self._recreate,
+                self._reclass, self._close)
+        while self._asker.wait(2, 6):
+            self._asker.choice.choice(acts)(
+                self._asker.choice.choice(list(self._nodes)))
+            # NOTE: for the checker, who looks whether all of it fits.
+            self._asker.ask('audit', 'GET', '/v1/leases?limit=1000')
+
+    def _maintain(self, node: str) -> None:
+        path = f'/v1/nodes/{node}/maintenance'
+        self._asker.ask('operate-maintenance', 'PUT', path,
+                        {'reason': 'storm'})
+        self._asker.wait(0.5, 4)
+        self._insist('operate-maintenance', 'DELETE', path)
+
+    def _reclass(self, node: str) -> None:
+        other = self._asker.choice.choice(sorted(set(self._nodes.values())))
+        path = f'/v1/nodes/{node}'
+        self._asker.ask('reclass', 'PATCH', path, _class(other))
+        self._asker.wait(2, 6)
+        self._insist('reclass', 'PATCH', path, _class(self._nodes[node]))
+
+    def _close(self, node: str) -> None:
+        path = f'/v1/os-hosts/{node}'
+        self._asker.ask('close', 'PUT', path, {'reservable': False})
+        self._asker.wait(1, 4)
+        self._insist('open', 'PUT', path, {'reservable': True})
+
+    def _recreate(self, node: str) -> None:
+        """Delete a node that nobody uses, and enrol it again as it was."""
+        seen = self._asker.ask('look', 'GET', f'/v1/nodes/{node}')
+        if seen.status != 200 or (
+                seen.document['provision_state'] != 'available'
+                or seen.document['instance_uuid']):
+            return
+        name = seen.document['name']
+        gone = self._asker.ask('operate-delete', 'DELETE',
+                               f'/v1/nodes/{node}')
+        if gone.status is not None and 400 <= gone.status < 500:
+            return
+        self._asker.wait(0.5, 5)
+        path = f'/v1/nodes/{node}'
+        self._insist('operate-enroll', 'POST', '/v1/nodes', {
+            'driver': _FAKE, 'name': name, 'uuid': node}, version='1.10')
+        self._insist('operate-enroll', 'PATCH', path, [
+            *_class(self._nodes[node]),
+            {'op': 'add', 'path': '/properties', 'value': self._sizes}])
+        self._insist('operate-enroll', 'PUT', path + '/states/power',
+                     {'target': 'power off'})
+
+    def _insist(self, op: str, method: str, path: str, body: Any = None,
+                version: str | None = None) -> None:
+        """Ask until it is done, also when the storm is over by then."""
+        for _ in range(_RETRIES):
+            reply = self._asker.ask(op, method, path, body, version=version)
+            if not reply.unknown and reply.status != 409:
+                return
+            if reply.status == 409 and method == 'POST':
+                return
+            self._pause.wait(1)
+
+
+def _class(name: str) -> list[dict[str, Any]]:
+    return [{'op': 'add', 'path': '/resource_class', 'value': name}]

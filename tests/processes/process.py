@@ -1,0 +1,160 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A process of the storm: started, stopped, continued, killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import sys
+import threading
+
+import requests
+
+from tests.processes import recorder
+from tests.processes import wall_clock
+from tools import child
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+class Process:
+    """A program that is started again whenever it has been killed.
+
+    :param role: as :mod:`.served` knows it.
+    :param name: for people, and of its log.
+    :param folder: of the storm.
+    :param arguments: of the program.
+    :param url: where it answers once it serves; ``None`` where it does not.
+    """
+
+    def __init__(self, role: str, name: str, folder: pathlib.Path,
+                 arguments: tuple[str, ...], url: str | None = None,
+                 environment: dict[str, str] | None = None) -> None:
+        self.role = role
+        self.name = name
+        self.url = url
+        self.stopped = False
+        self.off = 0.0
+        self._folder = folder
+        self._arguments = arguments
+        self._environment = dict(environment or {})
+        self._child: child.Child | None = None
+        self._over = False
+        # NOTE: one is not killed while it is being started.
+        self._lock = threading.RLock()
+
+    @property
+    def log_file(self) -> pathlib.Path:
+        """Where it logs."""
+        return self._folder / f'{self.name}.log'
+
+    @property
+    def running(self) -> bool:
+        """Whether it is there, be it stopped."""
+        return (self._child is not None
+                and self._child.process.poll() is None)
+
+    @property
+    def serves(self) -> bool:
+        """Whether it takes requests now."""
+        if not self.running or self.stopped:
+            return False
+        if self.url is None:
+            return True
+        port = int(self.url.rsplit(':', 1)[1].strip('/'))
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(('127.0.0.1', port)) == 0
+
+    def start(self, off: float = 0.0) -> None:
+        """Start it, unless it runs.
+
+        :param off: of its wall clock, in seconds.
+        """
+        with self._lock:
+            if self.running or self._over:
+                return
+            self.off, self.stopped = off, False
+            self._child = child.Child(
+                self.name,
+                [sys.executable, '-W', 'ignore', '-m',
+                 'tests.processes.served', self.role, *self._arguments],
+                self._folder, self.log_file, {
+                    **self._environment,
+                    'PYTHONPATH': os.pathsep.join(
+                        (str(self._folder / 'site'), str(_ROOT))),
+                    recorder.VARIABLE: str(
+                        self._folder / f'done-{self.name}.jsonl'),
+                    wall_clock.VARIABLE: str(off)})
+
+    def wait(self, timeout: float = 240) -> None:
+        """Wait until it answers.
+
+        :raises NotStarted: it ended, or did not answer in time.
+        """
+        process = self._child
+        if process is not None and self.url is not None:
+            with requests.Session() as session:
+                session.trust_env = False
+                process.wait_until(lambda: self._answers(session), timeout)
+
+    def _answers(self, session: requests.Session) -> bool:
+        try:
+            # NOTE: any answer will do.
+            return session.get(self.url or '', timeout=5).status_code < 600
+        except requests.RequestException:
+            return False
+
+    def pause(self) -> bool:
+        """Stop it where it stands (SIGSTOP)."""
+        with self._lock:
+            if self.running and not self.stopped:
+                self._signal(signal.SIGSTOP)
+                self.stopped = True
+                return True
+        return False
+
+    def resume(self) -> None:
+        """Let it go on (SIGCONT)."""
+        with self._lock:
+            if self.running and self.stopped:
+                self._signal(signal.SIGCONT)
+            self.stopped = False
+
+    def kill(self) -> None:
+        """Kill it where it stands (SIGKILL)."""
+        with self._lock:
+            if self._child is not None:
+                self._child.kill()
+                self._child = None
+            self.stopped = False
+
+    def end(self) -> None:
+        """Kill it, and never start it again."""
+        with self._lock:
+            self.kill()
+            self._over = True
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._child is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._child.process.pid, number)
+
+    def log_tail(self, lines: int = 40) -> str:
+        """Return the last lines that it logged."""
+        return child.tail(self.log_file, lines)

@@ -1,0 +1,240 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A storm on real processes: ``python -m tests.processes.storm``.
+
+See "The storm" in the contributor's documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+from collections.abc import Callable
+import dataclasses
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from tests.processes import aftermath
+from tests.processes import cloud
+from tests.processes import compute_hosts
+from tests.processes import exchange
+from tests.processes import faults
+from tests.processes import journal
+from tests.processes import mutations
+from tests.processes import operators
+from tests.processes import people
+from tests.processes import tenants
+from tests.processes.checker import findings
+from tests.processes.checker import history
+from tests.processes.checker import story
+from tests.real import databases
+
+_PATIENT = 60.0
+_LOOK_EVERY = 10.0
+#: How many of the nodes that were taken last are remembered.
+_TAKEN = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What storm is wanted.
+
+    :ivar kind: of the databases.
+    :ivar seconds: how long there are faults.
+    :ivar seed: of all that is left to chance.
+    :ivar mutation: what is broken on purpose.
+    :ivar restart_database: a command that restarts the database server.
+    :ivar placement: whether there is a Placement, with compute hosts.
+    :ivar first: whether the first finding ends it.
+    :ivar within: how long it may take until there is quiet, in seconds.
+    """
+
+    kind: str
+    seconds: float
+    seed: str
+    mutation: str | None = None
+    restart_database: str | None = None
+    placement: bool = False
+    first: bool = False
+    within: float = aftermath.WITHIN
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What came of it."""
+
+    options: Options
+    told: history.History
+    found: list[findings.Finding]
+
+    def lines(self) -> list[str]:
+        """Return the findings with their stories, and a summary."""
+        kinds = collections.Counter(
+            fault['fault'] for fault in self.told.faults
+            if fault['fault'] != 'calm')
+        statuses = collections.Counter(
+            f'{(each.status or 0) // 100}xx' if each.status else 'none'
+            for each in self.told.exchanges)
+        kind = self.options.kind + (
+            ' with Placement' if self.options.placement else '')
+        return [*(story.tell(self.told, each) for each in self.found),
+                f'{kind}: {len(self.told.exchanges)} exchanges '
+                f'({_counted(statuses)}), {sum(kinds.values())} faults '
+                f'({_counted(kinds)}), {len(self.found)} findings, '
+                f'seed {self.options.seed}']
+
+
+def _counted(counter: collections.Counter[str]) -> str:
+    return ', '.join(f'{name} {count}' for name, count
+                     in sorted(counter.items()))
+
+
+def run(options: Options, folder: pathlib.Path) -> Report:
+    """Let a storm go over a cloud, and judge what was recorded.
+
+    :param folder: an empty one, for everything that is written.
+    """
+    written = journal.Journal(folder / 'storm.jsonl')
+    seed = random.Random(options.seed)
+    over, all_over = threading.Event(), threading.Event()
+
+    def late(what: str, seconds: float) -> None:
+        written.write('fault', fault='late', at=journal.now(),
+                      request=what, seconds=seconds)
+    written.write('clock', wall=time.time() - journal.now(),
+                  late=cloud.TIMES.late)
+    with cloud.Cloud(options.kind, folder, random.Random(seed.random()),
+                     late, options.mutation,
+                     options.placement) as there:
+        operator = exchange.Asker(
+            people.OPERATOR, there.balancer.port, written, _PATIENT,
+            random.Random(seed.random()), all_over)
+        if there.placement is not None:
+            for uuid in there.placement.hosts.values():
+                written.write('host', uuid=uuid,
+                              capacity=compute_hosts.CAPACITY)
+        _open_hosts(there, operator)
+        taken: collections.deque[str] = collections.deque(maxlen=_TAKEN)
+        crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
+            person, there.balancer.port, written, cloud.TIMES.client,
+            random.Random(seed.random()), over), there.nodes, taken).run,
+            name=person.name, daemon=True) for person in people.ALL_TENANTS]
+        crowd.append(threading.Thread(target=operators.Operator(
+            exchange.Asker(people.OPERATOR, there.balancer.port, written,
+                           cloud.TIMES.client, random.Random(seed.random()),
+                           over), there.nodes, dict(cloud.SIZES)).run,
+            name='operator', daemon=True))
+        weather = faults.Faults(
+            there, random.Random(seed.random()), written, over,
+            _restarter(options.restart_database))
+        crowd.append(threading.Thread(target=weather.run, name='faults',
+                                      daemon=True))
+        for thread in crowd:
+            thread.start()
+        try:
+            found = _rage(options, folder)
+        finally:
+            over.set()
+        if not found:
+            weather.end()
+            for thread in crowd:
+                thread.join(_PATIENT)
+            aftermath.Aftermath(there, operator, written,
+                                options.within).run()
+    written.close()
+    told = _read(folder)
+    return Report(options, told, findings.judge(told))
+
+
+def _rage(options: Options, folder: pathlib.Path) -> bool:
+    """Wait until it is over; return whether something was found early."""
+    end = time.monotonic() + options.seconds
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, _LOOK_EVERY))
+        if options.first and findings.judge(_read(folder)):
+            return True
+    return False
+
+
+def _read(folder: pathlib.Path) -> history.History:
+    return history.read(journal.read(*sorted(folder.glob('*.jsonl'))))
+
+
+def _restarter(command: str | None) -> Callable[[], None] | None:
+    if command is None:
+        return None
+    return lambda: subprocess.run(command, shell=True, check=True,
+                                  timeout=120)  # type: ignore[return-value]
+
+
+def _open_hosts(there: cloud.Cloud, operator: exchange.Asker) -> None:
+    """Open all nodes to leases, once they have been seen."""
+    deadline = time.monotonic() + _PATIENT
+    names = [*there.nodes, *(there.placement.hosts if there.placement
+                             else ())]
+    for name in names:
+        while operator.ask('open', 'POST', '/v1/os-hosts',
+                           {'name': name}).status != 201:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f'Node {name} cannot be opened to leases.')
+            time.sleep(0.5)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Let storms go over all databases that are asked for."""
+    parser = argparse.ArgumentParser(prog='python -m tests.processes.storm',
+                                     description=__doc__)
+    parser.add_argument('--database', default='all',
+                        choices=[*databases.KINDS, 'all'])
+    parser.add_argument('--seconds', type=float, default=120,
+                        help='how long there are faults')
+    parser.add_argument('--seed', default='1')
+    parser.add_argument('--placement', action='store_true',
+                        help='with a Placement, holds, and compute hosts')
+    parser.add_argument('--mutation', choices=mutations.names(),
+                        help='break the product on purpose')
+    parser.add_argument('--restart-database', metavar='COMMAND',
+                        help='restarts the server of the databases; by '
+                             'default its connections are cut and refused')
+    parser.add_argument('--keep', type=pathlib.Path, metavar='FOLDER',
+                        help='where the records and logs are left; by '
+                             'default only those of storms with findings are '
+                             'kept')
+    chosen = parser.parse_args(argv)
+    kinds = databases.KINDS if chosen.database == 'all' else (
+        chosen.database,)
+    found = 0
+    for kind in kinds:
+        folder = pathlib.Path(tempfile.mkdtemp(
+            prefix=f'storm-{kind}-', dir=chosen.keep))
+        report = run(Options(kind, chosen.seconds, chosen.seed,
+                             chosen.mutation, chosen.restart_database,
+                             chosen.placement), folder)
+        print('\n'.join(report.lines()), flush=True)
+        found += len(report.found)
+        if report.found or chosen.keep:
+            print(f'The records are in {folder}', flush=True)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

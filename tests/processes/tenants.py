@@ -1,0 +1,282 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Tenants: reservations, leases, deploys, and what they must not do."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+import datetime
+from typing import Any
+
+from tests.processes import exchange
+
+_RETRIES = 4
+
+
+class Tenant:
+    """One tenant, who does one thing after another until the storm is over.
+
+    :param nodes: of Ironic, with their classes.
+    :param taken: nodes that some tenant has had lately: where it is worth
+        trying what must not be done.
+    """
+
+    def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
+                 taken: collections.deque[str]) -> None:
+        self._asker = asker
+        self._taken = taken
+        self._nodes = nodes
+        self._choice = asker.choice
+
+    def run(self) -> None:
+        """Live on until the storm is over."""
+        lives = ((self._reserve, 5), (self._lease, 5), (self._squat, 2),
+                 (self._intrude, 6), (self._allocate, 1),
+                 (self._look_round, 1))
+        while self._asker.wait(0.1, 1.5):
+            live, = self._choice.choices(
+                [each for each, _ in lives], [often for _, often in lives])
+            live()
+
+    # Reservations
+
+    def _reserve(self) -> None:
+        body: dict[str, Any] = {'instance_uuid': self._asker.uuid(),
+                                'uuid': self._asker.uuid(),
+                                'ttl': self._choice.choice((4, 8, 15, 30))}
+        if self._choice.random() < 0.3:
+            body['resource_class'] = self._choice.choice(
+                sorted(set(self._nodes.values())))
+        else:
+            body['node_uuid'] = self._choice.sample(
+                list(self._nodes), self._choice.randint(1, 5))
+        given = self._insist('reserve', 'POST', '/v1/reservations', body,
+                             'reservation')
+        if given is None:
+            return
+        self._taken.append(given['node_uuid'])
+        path = f'/v1/reservations/{given["uuid"]}'
+        for _ in range(self._choice.randint(0, 3)):
+            if not self._asker.wait(0.1, 2):
+                break
+            match self._choice.choice(('show', 'renew', 'again', 'list')):
+                case 'show':
+                    self._asker.ask('show', 'GET', path)
+                case 'renew':
+                    self._asker.ask('renew', 'PATCH', path, [
+                        {'op': 'replace', 'path': '/ttl',
+                         'value': self._choice.choice((2, 10, 25))}])
+                case 'again':
+                    self._asker.ask('reserve', 'POST', '/v1/reservations',
+                                    body)
+                case 'list':
+                    self._asker.ask('list', 'GET', '/v1/reservations')
+        if self._choice.random() < 0.5:
+            self._use(given['node_uuid'], given['uuid'])
+        if self._choice.random() < 0.7:
+            self._insist_gone('release', path)
+
+    # Leases
+
+    def _lease(self) -> None:
+        now = datetime.datetime.now(datetime.UTC)
+        start = now + datetime.timedelta(
+            seconds=self._choice.choice((0, 0, 0, 3, 10)))
+        end = start + datetime.timedelta(
+            seconds=self._choice.choice((10, 15, 25, 40)))
+        body = {'name': f'storm-{self._asker.uuid()[:8]}',
+                'start_date': 'now' if start <= now else _date(start),
+                'end_date': _date(end),
+                'reservations': [self._wanted()]}
+        if self._choice.random() < 0.2:
+            self._asker.ask('try', 'POST', '/v1/leases?dry_run=true', body)
+        lease = self._insist('lease', 'POST', '/v1/leases', body, 'lease',
+                             key=self._asker.uuid())
+        if lease is None:
+            return
+        path = f'/v1/leases/{lease["id"]}'
+        used = False
+        for _ in range(self._choice.randint(5, 15)):
+            if not self._asker.wait(0.5, 2):
+                break
+            shown = self._asker.ask('show-lease', 'GET', path)
+            if shown.status != 200:
+                continue
+            lease = shown.document['lease']
+            if lease['status'] not in ('PENDING', 'STARTING', 'ACTIVE'):
+                return
+            if not used and lease['status'] == 'ACTIVE':
+                used = self._choice.random() < 0.7
+                if used:
+                    self._use_lease(lease)
+            elif self._choice.random() < 0.3:
+                self._change(path, lease)
+        if self._choice.random() < 0.6:
+            self._insist_gone('end-lease', path)
+
+    def _wanted(self) -> dict[str, Any]:
+        if self._choice.random() < 0.3:
+            return {'resource_type': 'virtual:instance',
+                    'vcpus': self._choice.choice((1, 4, 8)),
+                    'memory_mb': self._choice.choice((1024, 8192)),
+                    'disk_gb': 10, 'amount': self._choice.choice((1, 2)),
+                    'affinity': 'None', 'resource_properties': ''}
+        least = self._choice.choice((1, 1, 1, 2))
+        return {'resource_type': 'physical:host', 'min': least,
+                'max': least + self._choice.choice((0, 0, 1)),
+                'hypervisor_properties': '',
+                'resource_properties': self._choice.choice(
+                    ('', '["==", "$resource_class", "gold"]',
+                     '["==", "$resource_class", "silver"]'))}
+
+    def _change(self, path: str, lease: dict[str, Any]) -> None:
+        end = _read(lease['end_date'])
+        match self._choice.choice(('extend', 'extend', 'shorten', 'back')):
+            case 'extend':
+                body: dict[str, Any] = {'end_date': _date(
+                    end + datetime.timedelta(seconds=15))}
+            case 'shorten':
+                body = {'end_date': _date(end - datetime.timedelta(
+                    seconds=self._choice.choice((3, 6))))}
+            case _:
+                booked = _booked(lease)
+                if len(booked) < 2:
+                    return
+                reservation, node = self._choice.choice(booked)
+                body = {'reservations': [{'id': reservation,
+                                          'give_back': [node]}]}
+        if self._choice.random() < 0.3:
+            self._asker.ask('try-change', 'PUT', path + '?dry_run=true', body)
+        self._asker.ask('change-lease', 'PUT', path, body)
+
+    def _use_lease(self, lease: dict[str, Any]) -> None:
+        for reservation, node in _booked(lease)[:1]:
+            self._taken.append(node)
+            self._use(node, reservation, undeploy=self._choice.random() < 0.5)
+
+    # What is done to nodes
+
+    def _use(self, node: str, proof: str, undeploy: bool = True) -> None:
+        deployed = self._asker.ask(
+            'deploy', 'PUT', f'/v1/nodes/{node}/states/provision',
+            {'target': 'active'}, proof=proof)
+        if deployed.status == 202 and undeploy:
+            self._undeploy(node)
+
+    def _squat(self) -> None:
+        """Take a node that is free, without any reservation."""
+        node = self._choice.choice(list(self._nodes))
+        deployed = self._asker.ask(
+            'deploy', 'PUT', f'/v1/nodes/{node}/states/provision',
+            {'target': 'active'})
+        if not (deployed.status is not None and 400 <= deployed.status < 500):
+            self._undeploy(node, deployed.status == 202)
+
+    def _undeploy(self, node: str, sure: bool = True) -> None:
+        if not sure:
+            # NOTE: it might be anybody's; the end of the storm clears it.
+            return
+        for _ in range(self._choice.randint(2, 6)):
+            if not self._asker.wait(0.5, 2):
+                return
+            seen = self._asker.ask(
+                'look', 'GET', f'/v1/nodes/{node}?fields=provision_state')
+            if seen.status == 200 and seen.document['provision_state'] in (
+                    'active', 'deploy failed'):
+                self._asker.ask(
+                    'undeploy', 'PUT', f'/v1/nodes/{node}/states/provision',
+                    {'target': 'deleted'})
+                return
+
+    def _intrude(self) -> None:
+        """Do what is another's to do, or to be let."""
+        node = self._choice.choice(list(self._taken) or list(self._nodes))
+        path = f'/v1/nodes/{node}/states/provision'
+        match self._choice.choice(('wrong', 'wrong', 'none', 'bind',
+                                   'meddle')):
+            case 'wrong':
+                self._asker.ask('deploy', 'PUT', path, {'target': 'active'},
+                                proof=self._asker.uuid())
+            case 'none':
+                self._asker.ask('rebuild', 'PUT', path, {'target': 'rebuild'})
+            case 'meddle':
+                path = f'/v1/nodes/{node}/maintenance'
+                if self._asker.ask('meddle', 'PUT', path).status == 202:
+                    self._asker.wait(0.5, 2)
+                    self._insist_gone('meddle', path)
+            case 'bind':
+                instance = self._asker.uuid()
+                bound = self._asker.ask(
+                    'bind', 'PATCH', f'/v1/nodes/{node}',
+                    [{'op': 'replace', 'path': '/instance_uuid',
+                      'value': instance}])
+                if bound.status == 200:
+                    self._asker.wait(0.5, 2)
+                    self._asker.ask(
+                        'unbind', 'PATCH', f'/v1/nodes/{node}',
+                        [{'op': 'remove', 'path': '/instance_uuid'}])
+
+    def _allocate(self) -> None:
+        ident = self._asker.uuid()
+        made = self._asker.ask('allocate', 'POST', '/v1/allocations', {
+            'uuid': ident, 'resource_class': self._choice.choice(
+                sorted(set(self._nodes.values())))})
+        self._asker.wait(0.5, 3)
+        if made.status != 403:
+            self._asker.ask('show-allocation', 'GET',
+                            f'/v1/allocations/{ident}')
+            self._insist_gone('deallocate', f'/v1/allocations/{ident}')
+
+    def _look_round(self) -> None:
+        self._asker.ask('list-leases', 'GET', '/v1/leases?limit=100')
+        self._asker.ask('nodes', 'GET',
+                        '/v1/nodes?provision_state=available&limit=5')
+
+    # How often
+
+    def _insist(self, op: str, method: str, path: str, body: Any, name: str,
+                key: str | None = None) -> dict[str, Any] | None:
+        """Ask again while nobody knows, with the same uuid or key."""
+        for _ in range(_RETRIES):
+            reply = self._asker.ask(op, method, path, body, key=key)
+            if reply.status == 201:
+                return dict(reply.document[name])
+            if not reply.unknown or not self._asker.wait(0.2, 2):
+                break
+            if reply.status == 503 and op == 'reserve':
+                # NOTE: was it true that nothing was promised?
+                self._asker.ask('probe', 'GET', f'{path}/{body["uuid"]}')
+        return None
+
+    def _insist_gone(self, op: str, path: str) -> None:
+        for _ in range(_RETRIES):
+            reply = self._asker.ask(op, 'DELETE', path)
+            if not reply.unknown or not self._asker.wait(0.2, 2):
+                return
+
+
+def _booked(lease: dict[str, Any]) -> Sequence[tuple[str, str]]:
+    return [(reservation['id'], node['uuid'])
+            for reservation in lease['reservations']
+            for node in reservation['nodes'] if node['state'] == 'bound']
+
+
+def _date(when: datetime.datetime) -> str:
+    return when.strftime('%Y-%m-%dT%H:%M:%S.%f')
+
+
+def _read(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text).replace(
+        tzinfo=datetime.UTC)

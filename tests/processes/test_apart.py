@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The recorder and the checker share no code with what they judge."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+import pathlib
+import unittest
+
+from tests.processes import mutations
+
+_HERE = pathlib.Path(__file__).parent
+_JUDGES = (*sorted((_HERE / 'checker').glob('*.py')),
+           _HERE / 'journal.py', _HERE / 'recorder.py', _HERE / 'exchange.py',
+           _HERE / 'people.py')
+
+
+def _imported(path: pathlib.Path) -> Iterator[str]:
+    for each in ast.walk(ast.parse(path.read_text())):
+        if isinstance(each, ast.Import):
+            yield from (name.name for name in each.names)
+        elif isinstance(each, ast.ImportFrom):
+            yield from (f'{each.module}.{name.name}' for name in each.names)
+
+
+class ApartTestCase(unittest.TestCase):
+    """Read from what they import."""
+
+    def test_judges_import_nothing_of_the_product(self) -> None:
+        """Nor anything of the tests that does."""
+        apart = {path.stem for path in _JUDGES}
+        for path in _JUDGES:
+            for name in _imported(path):
+                self.assertFalse(name.startswith('ironic_reservations'),
+                                 (path, name))
+                if name.startswith('tests.'):
+                    self.assertIn(name.rpartition('.')[2], apart,
+                                  (path, name))
+
+    def test_each_mutation_says_what_it_breaks(self) -> None:
+        """And can be applied: see also the run over all of them."""
+        self.assertGreaterEqual(len(mutations.names()), 10)
+        for name in mutations.names():
+            tree = ast.parse(
+                (_HERE / 'mutations' / f'{name}.py').read_text())
+            self.assertTrue(ast.get_docstring(tree), name)
+            self.assertIn('apply', [each.name for each in tree.body
+                                    if isinstance(each, ast.FunctionDef)])

@@ -1,0 +1,67 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A storm over each of the databases finds nothing."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import fixtures
+import testtools
+from testtools import content
+
+from tests.processes import storm
+from tests.real import databases
+
+#: How long there are faults, in seconds. Where it is set, storms go over
+#: MariaDB and PostgreSQL as well; two minutes are a good length.
+SECONDS_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SECONDS'
+SEED_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SEED'
+_SHORT = 10.0
+#: How long it may take until there is quiet: no promise, but what shows
+#: that there never will be, also on a machine that does much else.
+_WITHIN = 240.0
+
+
+class _Storm:
+    """To be run on each database."""
+
+    kind: str
+
+    def test_nothing_is_found(self) -> None:
+        """Whatever dies, stands still, comes late, or is not answered."""
+        # NOTE: a server that need not be there is asked for first.
+        self.useFixture(databases.Database(self.kind))
+        folder = self.useFixture(fixtures.TempDir()).path
+        report = storm.run(storm.Options(
+            self.kind, float(os.environ.get(SECONDS_VARIABLE) or _SHORT),
+            os.environ.get(SEED_VARIABLE) or '1', within=_WITHIN),
+            pathlib.Path(folder))
+        lines = report.lines()
+        self.addDetail('storm', content.text_content('\n'.join(lines)))
+        self.assertGreater(len(report.told.exchanges), 0)
+        self.assertEqual([], report.found, lines[-1])
+
+
+class SqliteTestCase(_Storm, testtools.TestCase):
+    kind = 'sqlite'
+
+
+if os.environ.get(SECONDS_VARIABLE):
+    class MariadbTestCase(_Storm, testtools.TestCase):
+        kind = 'mysql'
+
+    class PostgresqlTestCase(_Storm, testtools.TestCase):
+        kind = 'postgresql'

@@ -1,0 +1,158 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What both proxies do to what passes through them."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import random
+import socket
+import threading
+import unittest
+
+from tests.processes import balancer
+from tests.processes import database_proxy
+from tests.processes import wire
+
+_COMMIT = b'Q\x00\x00\x00\x0bCOMMIT\x00'
+_SOON = 10.0
+_REQUEST = (b'DELETE /v1/leases/l HTTP/1.1\r\nHost: x\r\n'
+            b'Content-Length: 2\r\n\r\n{}')
+
+
+class _Server:
+    """Answers each connection once, and keeps what it was sent."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.got: queue.Queue[bytes] = queue.Queue()
+        self._answer = answer
+        self._socket = socket.create_server(('127.0.0.1', 0))
+        self.port = self._socket.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                with connection:
+                    self.got.put(connection.recv(65536))
+                    connection.sendall(self._answer)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _TestCase(unittest.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.net = wire.Wire()
+        self.addCleanup(self.net.close)
+        self.server = _Server(b'HTTP/1.1 204 No Content\r\n\r\n')
+        self.addCleanup(self.server.close)
+
+    def _send(self, port: int, data: bytes) -> socket.socket:
+        connection = socket.create_connection(('127.0.0.1', port), _SOON)
+        self.addCleanup(connection.close)
+        connection.sendall(data)
+        return connection
+
+
+class BalancerTestCase(_TestCase):
+    """In front of the APIs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.late: queue.Queue[str] = queue.Queue()
+        with socket.socket() as nobody:
+            nobody.bind(('127.0.0.1', 0))
+            self.balancer = balancer.Balancer(
+                self.net, (nobody.getsockname(),
+                           ('127.0.0.1', self.server.port)),
+                random.Random(1), lambda what, seconds: self.late.put(what))
+
+    def test_request_goes_to_one_that_is_there(self) -> None:
+        """And its answer comes back."""
+        connection = self._send(self.balancer.port, _REQUEST)
+        self.assertIn(b'204', connection.recv(65536))
+        self.assertTrue(self.server.got.get(timeout=_SOON).endswith(
+            b'\r\n\r\n{}'))
+
+    def test_held_request_outlives_its_client(self) -> None:
+        """It is delivered once nobody waits for it any more."""
+        self.balancer.hold(0.2)
+        connection = self._send(self.balancer.port, _REQUEST)
+        self.assertIn('DELETE', self.late.get(timeout=_SOON))
+        connection.close()
+        self.assertTrue(self.server.got.get(timeout=_SOON).startswith(
+            b'DELETE /v1/leases/l'))
+
+    def test_reads_are_not_held_where_writes_are_meant(self) -> None:
+        """The hold waits for the next write."""
+        self.balancer.hold(0.01)
+        self._send(self.balancer.port, b'GET / HTTP/1.1\r\n\r\n').recv(99)
+        self.assertTrue(self.late.empty())
+        self.assertEqual(1, self.balancer.release())
+
+
+class DatabaseProxyTestCase(_TestCase):
+    """In front of the database."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.proxy = database_proxy.DatabaseProxy(
+            self.net, '127.0.0.1', self.server.port)
+        self.happened: queue.Queue[str] = queue.Queue()
+
+    def _arm(self, how: str) -> None:
+        self.proxy.arm(how, lambda: self.happened.put(how))
+
+    def test_lost_answer_to_a_commit(self) -> None:
+        """It is carried out; no byte of the answer arrives."""
+        self._arm(database_proxy.SWALLOW)
+        connection = self._send(self.proxy.port, _COMMIT)
+        self.assertEqual(_COMMIT, self.server.got.get(timeout=_SOON))
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(b'', connection.recv(99))
+        self.assertEqual('swallow', self.happened.get(timeout=_SOON))
+
+    def test_other_statements_pass(self) -> None:
+        """What is armed waits for its own."""
+        self._arm(database_proxy.SWALLOW)
+        connection = self._send(self.proxy.port, b'Q\x00\x00\x00\x0dSELECT 1')
+        self.assertTrue(connection.recv(99))
+        self.assertEqual(1, self.proxy.disarm())
+
+    def test_something_happens_before_the_answer_arrives(self) -> None:
+        """As a process that is stopped right after its COMMIT."""
+        self._arm(database_proxy.AFTER)
+        connection = self._send(self.proxy.port, _COMMIT)
+        self.assertTrue(connection.recv(99))
+        self.assertEqual('after', self.happened.get_nowait())
+
+    def test_held_write(self) -> None:
+        """It arrives later, whole."""
+        self._arm(database_proxy.HOLD)
+        sent = b'Q\x00\x00\x00\x20UPDATE nodes SET x = 1\x00'
+        self._send(self.proxy.port, sent)
+        self.assertEqual(sent, self.server.got.get(timeout=_SOON))
+        self.assertEqual('hold', self.happened.get_nowait())
+
+    def test_refused(self) -> None:
+        """As a database that restarts."""
+        self.proxy.refuse(True)
+        connection = self._send(self.proxy.port, _COMMIT)
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(b'', connection.recv(99))
+        self.assertTrue(self.server.got.empty())

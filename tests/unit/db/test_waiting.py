@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows that many want: who waits, and who is turned away."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from unittest import mock
+
+import testtools
+
+from ironic_reservations import clock
+from ironic_reservations import errors
+from ironic_reservations.db import waiting
+
+
+class TestTurn(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.stack = self.enterContext(contextlib.ExitStack())
+        self.rows = [self.id() + each for each in 'ab']
+        self.now = clock.elapsed
+        self.ahead = 0.0
+        self.enterContext(mock.patch.object(
+            clock, 'elapsed', lambda: self.now() + self.ahead))
+
+    def fill(self, *rows):
+        for _ in range(waiting.MOST):
+            self.stack.enter_context(waiting.turn(rows or self.rows[:1]))
+
+    def test_so_many_wait_for_a_row_and_no_more(self):
+        self.fill()
+        begun = self.now()
+        told = self.assertRaises(errors.Contention,
+                                 waiting.turn(self.rows[:1]).__enter__)
+        self.assertGreater(self.now() - begun, 0.9)
+        self.assertEqual((503, 1), (told.status, told.retry_after))
+
+    def test_row_that_is_not_to_be_had_turns_others_away_at_once(self):
+        self.fill()
+        self.ahead = 2.0
+        with mock.patch.object(threading.Condition, 'wait') as waited:
+            self.assertRaises(errors.Contention,
+                              waiting.turn(self.rows[:1]).__enter__)
+        self.assertFalse(waited.called)
+
+    def test_another_row_is_free(self):
+        self.fill()
+        with waiting.turn(self.rows[1:]):
+            pass
+
+    def test_who_wants_several_waits_for_each(self):
+        self.fill()
+        self.assertRaises(errors.Contention, waiting.turn(
+            self.rows).__enter__)
+        with waiting.turn(self.rows[1:]):
+            pass
+
+    def test_turn_that_ends_is_somebody_elses(self):
+        self.fill()
+        let_in = threading.Event()
+
+        def wait():
+            with waiting.turn(self.rows[:1]):
+                let_in.set()
+        other = threading.Thread(target=wait)
+        other.start()
+        self.stack.close()
+        other.join(30)
+        self.assertTrue(let_in.is_set())
+
+    def test_nothing_is_kept_of_rows_that_nobody_waits_for(self):
+        before = dict(waiting._waiting)
+        with contextlib.suppress(ZeroDivisionError), waiting.turn(self.rows):
+            raise ZeroDivisionError
+        self.assertEqual(before, waiting._waiting)

@@ -1,0 +1,98 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a project may hold back: how many nodes, and for how long."""
+
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import renew
+from ironic_reservations.engine import reserve
+from ironic_reservations.planner import pick
+from tests import world
+
+_DAY = 86400
+
+
+class TestLimits(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world(reservations__max_per_project=2)
+        self.nodes = self.world.enrol(6)
+
+    def reserve(self, project='ours', limited=True, **more):
+        return self.world.reserve(*self.nodes, project_id=project,
+                                  limited=limited, **more)
+
+    def test_project_has_as_many_as_it_may(self):
+        """Each project for itself; who may exceed limits is not counted."""
+        for project in ('ours', 'theirs'):
+            for _ in range(2):
+                self.reserve(project)
+        refusal = self.assertRaises(errors.ReservationLimit, self.reserve)
+        self.assertEqual(
+            {'limit': 'max_per_project', 'allowed': 2, 'used': 2, 'asked': 1},
+            refusal.details)
+        self.reserve(limited=False)
+
+    def test_what_is_used_or_over_does_not_count(self):
+        """Only what waits keeps others off for nothing."""
+        first = self.reserve()
+        self.world.use(first)
+        self.reserve(ttl=10)
+        self.reserve()
+        self.assertRaises(errors.ReservationLimit, self.reserve)
+        self.world.clock.now += datetime.timedelta(seconds=11)
+        self.reserve()
+
+    def test_retry_of_the_last_one_is_no_further_one(self):
+        """What was served is served again."""
+        self.reserve()
+        last = self.reserve()
+        again = self.reserve(instance_uuid=last.instance_uuid)
+        self.assertEqual(last.uuid, again.uuid)
+
+    def test_two_at_once_do_not_exceed_it(self):
+        """They want different nodes, so that nothing else is in the way."""
+        self.reserve()
+        other = self.world.another_engine()
+        self.world.before_next_write(lambda: reserve.reserve(
+            other, pick.Ask(instance_uuid=world.new_uuid(),
+                            node_uuids=tuple(self.nodes[3:]),
+                            project_id='ours'),
+            world.ALL_NODES, None, True))
+        self.assertRaises(errors.ReservationLimit, self.reserve)
+        with self.world.engine.database.read() as connection:
+            self.assertEqual(2, db_reservations.count_waiting(
+                connection, 'ours', self.world.clock()))
+
+    def test_nothing_is_renewed_for_ever(self):
+        """A week from its beginning, and shorter at any time."""
+        held = self.reserve(ttl=_DAY)
+        renewed = 0
+        while True:
+            self.world.clock.now += datetime.timedelta(seconds=_DAY - 60)
+            try:
+                renew.renew(self.world.engine, held.uuid, ttl=_DAY,
+                            limited=True)
+            except errors.ReservationLimit as exc:
+                refusal = exc
+                break
+            renewed += 1
+        self.assertEqual(6, renewed)
+        self.assertEqual(('max_lifetime', 7 * _DAY), (
+            refusal.details['limit'], refusal.details['allowed']))
+        latest = datetime.datetime.fromisoformat(refusal.details['latest'])
+        renew.renew(self.world.engine, held.uuid, latest, limited=True)
+        renew.renew(self.world.engine, held.uuid, ttl=60, limited=True)

@@ -1,0 +1,79 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whatever stands on a node, each instant of it is somebody's, and one's."""
+
+import datetime
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import instants
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import requirements
+from ironic_reservations.planner import standing
+from ironic_reservations.planner import timeline
+
+NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+HOUR = datetime.timedelta(hours=1)
+ANY = requirements.parse('', '')
+ROWS = st.lists(st.tuples(st.integers(-4, 8), st.integers(1, 5),
+                          st.sampled_from(leases.BookingState)), max_size=5)
+
+
+class TestDraw(testtools.TestCase):
+
+    @hypothesis.given(ROWS, st.one_of(st.none(), st.integers(1, 6)),
+                      st.integers(0, 90))
+    def test_nobody_else_gets_a_place_that_somebody_has(self, drawn, held,
+                                                        margin):
+        rows = [leases.NodeBooking(
+            number, f'r{number}', 0, 'node', NOW + start * HOUR,
+            NOW + (start + length) * HOUR, state)
+            for number, (start, length, state) in enumerate(drawn)]
+        reserved = None if held is None else facts.Reservation(
+            'proof', 'node', 'instance', NOW - HOUR, None, NOW + held * HOUR)
+        here = standing.Standing(
+            leases.Host(1, facts.Node('node'), NOW),
+            tuple((row, ANY) for row in rows), reserved)
+        made = standing.draw(here, 0, NOW, margin * 60 * instants.SECOND,
+                             lambda _: 1)
+        # Raises, where two overlap.
+        there = timeline.Timeline.of(1, made)
+        windows = [(row.starts_at, row.ends_at) for row in rows]
+        if reserved is not None:
+            windows.append((reserved.created_at, reserved.expires_at))
+        draft = timeline.Draft.of(there)
+        for start, end in windows:
+            at = start
+            while at < end:
+                self.assertIsNotNone(draft.occupant(0, instants.instant(at)),
+                                     at)
+                at += HOUR / 2
+        # What has begun, alone, is as it is in its row.
+        begun = [row for row in rows if row.begun and row.ends_at > NOW]
+        if len(begun) == 1:
+            (part,) = [each for each in made
+                       if standing.whole(each.id) == standing.name(begun[0])]
+            self.assertEqual((instants.instant(begun[0].starts_at),
+                              instants.instant(begun[0].ends_at)),
+                             (part.start, part.end))
+        # What moves is drawn as it is in its row.
+        names = {standing.name(row): row for row in rows}
+        for each in made:
+            if each.movable:
+                row = names[each.id]
+                self.assertEqual((instants.instant(row.starts_at),
+                                  instants.instant(row.ends_at)),
+                                 (each.start, each.end))

@@ -1,0 +1,64 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A conductor is dead that had many requests under way.
+
+Whoever asks it for something waits for all of the RPC time-out.  Each of its
+nodes was waited for in turn, in the pass that also reads nodes and flags
+leases, and whatever had another conductor came behind all of them.
+"""
+
+from ironic_reservations.engine import passage
+from ironic_reservations.reconciler import uncertain
+from tests import world
+
+
+class TestDeadConductor(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        self.nodes = [*self.world.enrol(5)]
+        self.ironic = self.world.ironic
+        for node in self.nodes[:4]:
+            self.ironic.conductors[node] = 'dead'
+        self.ironic.silent = {'dead'}
+        for node in self.nodes:
+            passage.doubt(self.world.engine,
+                          passage.admit(self.world.engine, node))
+        self.looks = uncertain.Uncertain(self.world.engine, self.ironic)
+        self.world.clock.advance(self.world.conf.guard.passage_timeout
+                                 + self.world.conf.guard.rpc_timeout)
+
+    def kept(self):
+        return {row['node_uuid'] for row in self.world.passages()}
+
+    def test_it_is_waited_for_once_in_a_look(self):
+        self.ironic.asked.clear()
+        self.looks.look()
+        self.assertEqual(2, self.ironic.asked.count('ask_conductor'))
+
+    def test_nodes_of_others_come_free_meanwhile(self):
+        for _ in range(2):
+            self.looks.look()
+            self.world.clock.advance(uncertain.BETWEEN_LOOKS)
+        self.assertEqual({*self.nodes[:4]}, self.kept())
+        self.ironic.silent.clear()
+        for _ in range(2):
+            self.looks.look()
+            self.world.clock.advance(uncertain.BETWEEN_LOOKS)
+        self.assertEqual(set(), self.kept())
+
+    def test_a_process_that_has_lost_its_claim_stops(self):
+        self.ironic.asked.clear()
+        self.looks.look(lambda: False)
+        self.assertEqual([], self.ironic.asked)
