@@ -26,7 +26,7 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.api import lease_body
+from ironic_reservations.api.types import lease_body
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import leases as db_leases

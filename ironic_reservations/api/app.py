@@ -24,20 +24,20 @@ from oslo_middleware import request_id
 import pecan
 
 from ironic_reservations import policies
-from ironic_reservations.api import availability
-from ironic_reservations.api import body
-from ironic_reservations.api import errors as api_errors
 from ironic_reservations.api import expose
-from ironic_reservations.api import front
-from ironic_reservations.api import health
-from ironic_reservations.api import hosts
 from ironic_reservations.api import identity as api_identity
-from ironic_reservations.api import leases
-from ironic_reservations.api import metrics as api_metrics
-from ironic_reservations.api import reservations
-from ironic_reservations.api import root
-from ironic_reservations.api import unread
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers.v1 import availability
+from ironic_reservations.api.controllers.v1 import hosts
+from ironic_reservations.api.controllers.v1 import leases
+from ironic_reservations.api.controllers.v1 import reservations
+from ironic_reservations.api.middleware import body
+from ironic_reservations.api.middleware import errors as api_errors
+from ironic_reservations.api.middleware import front
+from ironic_reservations.api.middleware import health
+from ironic_reservations.api.middleware import metrics as api_metrics
+from ironic_reservations.api.middleware import unread
 from ironic_reservations.engine import Engine
 
 #: Open to anybody, so that clients find out how to get in.

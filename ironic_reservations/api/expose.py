@@ -26,12 +26,12 @@ import pecan
 from wsme import types as wtypes
 
 from ironic_reservations import errors
-from ironic_reservations.api import body
-from ironic_reservations.api import front
 from ironic_reservations.api import identity
-from ironic_reservations.api import types
 from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.middleware import body
+from ironic_reservations.api.middleware import front
+from ironic_reservations.api.types import basic
 
 JSON = 'application/json'
 #: Where the query is kept from pecan.
@@ -58,7 +58,7 @@ class Call:
         return self.environ[identity.KEY]
 
 
-def expose(query: type[wtypes.Base] = types.NoQuery, takes_body: bool = False,
+def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
            since: int = versions.SEED) -> Callable[..., Any]:
     """Make a method the handler of an HTTP method.
 
@@ -74,7 +74,7 @@ def expose(query: type[wtypes.Base] = types.NoQuery, takes_body: bool = False,
         def handle(self: Any, *segments: str) -> pecan.Response:
             environ = pecan.request.environ
             minor = environ[front.MINOR]
-            read = types.read(query, _parameters(environ), minor,
+            read = basic.read(query, _parameters(environ), minor,
                               'query parameter')
             carried = environ[body.KEY]
             document = (carried.expect_json() if takes_body

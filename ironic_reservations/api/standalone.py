@@ -22,9 +22,9 @@ from oslo_config import cfg
 from ironic_reservations import engine as engine_module
 from ironic_reservations import policies
 from ironic_reservations.api import app
-from ironic_reservations.api import basic
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.middleware import basic
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import migrate
 from ironic_reservations.reconciler import loop

@@ -26,8 +26,8 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import app as api_app
 from ironic_reservations.api import identity as api_identity
-from ironic_reservations.api import unread
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.middleware import unread
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import migrate

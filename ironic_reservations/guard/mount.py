@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ironic_reservations.api import dialects
-from ironic_reservations.api import reservations
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.guard import identity

@@ -20,9 +20,9 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.api import errors as api_errors
 from ironic_reservations.api import logged
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.middleware import errors as api_errors
 
 LOG = log.getLogger(__name__)
 

@@ -19,7 +19,7 @@ import hypothesis
 from hypothesis import strategies
 import testtools
 
-from ironic_reservations.api import dates
+from ironic_reservations.api.types import dates
 
 _ZONES = strategies.timedeltas(
     datetime.timedelta(hours=-23), datetime.timedelta(hours=23)).map(

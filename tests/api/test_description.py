@@ -20,19 +20,19 @@ from typing import Any
 
 import testtools
 
-from ironic_reservations.api import host_shape
-from ironic_reservations.api import host_types
 from ironic_reservations.api import identity
-from ironic_reservations.api import lease_types
-from ironic_reservations.api import types
 from ironic_reservations.api import versions
+from ironic_reservations.api.controllers.v1 import host_shape
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import host as host_types
+from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.engine import find
 from tests.api import world
 
 
 def keys(datatype: Any) -> set[str]:
     """Give the names of what a body or a query may have."""
-    return {part.name for part in types.wtypes.list_attributes(datatype)}
+    return {part.name for part in basic.wtypes.list_attributes(datatype)}
 
 
 class TestDescription(testtools.TestCase):
@@ -59,13 +59,13 @@ class TestDescription(testtools.TestCase):
     def test_keys_of_a_reservation(self) -> None:
         """All of them, in the same order."""
         self.assertEqual(
-            set(types.FIELDS), set(self.schemas['Reservation']['properties']))
+            set(basic.FIELDS), set(self.schemas['Reservation']['properties']))
 
     def test_keys_of_a_request(self) -> None:
         """All of them, each with the version that it came with."""
         described = self.schemas['NewReservation']['properties']
         served = {part.name: part.since for part in
-                  types.wtypes.list_attributes(types.NewReservation)}
+                  basic.wtypes.list_attributes(basic.NewReservation)}
         self.assertEqual(set(served), set(described))
         for name, since in served.items():
             if since:
@@ -75,8 +75,8 @@ class TestDescription(testtools.TestCase):
     def test_query_parameters(self) -> None:
         """Of the list and of one."""
         for path, query in (
-                ('/v1/reservations', types.ListQuery),
-                ('/v1/reservations/{uuid}', types.ShowQuery),
+                ('/v1/reservations', basic.ListQuery),
+                ('/v1/reservations/{uuid}', basic.ShowQuery),
                 ('/v1/leases', lease_types.LeaseQuery),
                 ('/v1/os-hosts', host_types.HostQuery),
                 ('/v1/os-hosts/allocations', host_types.AllocationQuery),
@@ -116,7 +116,7 @@ class TestDescription(testtools.TestCase):
         listed = self._parameters('/v1/reservations')
         self.assertEqual(set(find.SORT_KEYS),
                          set(listed['sort_key']['schema']['enum']))
-        self.assertEqual(set(types.FIELDS),
+        self.assertEqual(set(basic.FIELDS),
                          set(listed['fields']['schema']['items']['enum']))
 
     def test_versions(self) -> None:

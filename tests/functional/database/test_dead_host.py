@@ -28,7 +28,7 @@ import requests
 import sqlalchemy as sa
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.api import health
+from ironic_reservations.api.middleware import health
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection
 from ironic_reservations.db import tables

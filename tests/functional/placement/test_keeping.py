@@ -24,7 +24,7 @@ import fixtures
 
 from ironic_reservations import clock
 from ironic_reservations import errors
-from ironic_reservations.api import metrics
+from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import placement
 from ironic_reservations.cmd import manage
 from ironic_reservations.db import placement_drift

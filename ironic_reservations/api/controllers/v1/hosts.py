@@ -19,14 +19,14 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations import policies
-from ironic_reservations.api import dates
 from ironic_reservations.api import expose
-from ironic_reservations.api import host_shape
-from ironic_reservations.api import host_types
-from ironic_reservations.api import root
-from ironic_reservations.api import types
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
+from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers.v1 import host_shape
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import dates
+from ironic_reservations.api.types import host as host_types
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.planner import leases
@@ -69,11 +69,11 @@ class Hosts(_Resource):
     def get(self, call: expose.Call) -> pecan.Response:
         """List hosts; in pages where that is asked."""
         self._authorize(call, 'get')
-        limit = types.given(call.query.limit)
+        limit = basic.given(call.query.limit)
         if limit is not None:
             limit = min(limit, self._engine.conf.api.max_limit)
         page = hosts.page(self._engine, limit,
-                          types.given(call.query.marker))
+                          basic.given(call.query.marker))
         document: dict[str, Any] = {
             'hosts': [host_shape.shape(each) for each in page]}
         if limit is not None and limit == len(page):
@@ -118,8 +118,8 @@ class Allocations(_Resource):
         self._authorize(call, 'get_allocations')
         return expose.answer({'allocations': [
             host_shape.shape_allocation(*each) for each in hosts.allocations(
-                self._engine, types.given(call.query.lease_id),
-                types.given(call.query.reservation_id))]})
+                self._engine, basic.given(call.query.lease_id),
+                basic.given(call.query.reservation_id))]})
 
 
 class Allocation(_Resource):
@@ -131,8 +131,8 @@ class Allocation(_Resource):
         self._authorize(call, 'get_allocations')
         host = hosts.find(self._engine, ident)
         found = hosts.allocations(
-            self._engine, types.given(call.query.lease_id),
-            types.given(call.query.reservation_id), host.id)
+            self._engine, basic.given(call.query.lease_id),
+            basic.given(call.query.reservation_id), host.id)
         bookings = found[0][1] if found else []
         return expose.answer({
             'allocation': host_shape.shape_allocation(host, bookings)})
@@ -144,11 +144,11 @@ class Properties(_Resource):
     @expose.expose(query=host_types.PropertyQuery)
     def get(self, call: expose.Call) -> pecan.Response:
         """List the properties, with their values where that is asked."""
-        with_private = bool(types.given(call.query.all))
+        with_private = bool(basic.given(call.query.all))
         self._authorize(call, 'list_private_properties' if with_private
                         else 'list_properties')
         found = hosts.properties(self._engine, with_private)
-        if types.given(call.query.detail):
+        if basic.given(call.query.detail):
             return expose.answer({'resource_properties': [
                 {'property': each.name, 'private': each.private,
                  'values': list(each.values)} for each in found]})
@@ -163,7 +163,7 @@ class Property(_Resource):
     def patch(self, call: expose.Call, ident: str) -> pecan.Response:
         """Make the property private, or public."""
         self._authorize(call, 'update_property')
-        private = types.given(types.read(
+        private = basic.given(basic.read(
             host_types.PropertyUpdate, call.document, call.minor,
             'key').private)
         if private is None:

@@ -24,14 +24,14 @@ import pecan
 from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import expose
-from ironic_reservations.api import lease_body
-from ironic_reservations.api import lease_shape
-from ironic_reservations.api import lease_types
-from ironic_reservations.api import root
-from ironic_reservations.api import types
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
-from ironic_reservations.api import visible_properties
+from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers.v1 import lease_shape
+from ironic_reservations.api.controllers.v1 import visible_properties
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import lease as lease_types
+from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import change as lease_change
@@ -67,7 +67,7 @@ class Leases(root.Resource):
             ((wish.hypervisor_properties, wish.resource_properties)
              for wish in ask.wishes))
         unlimited = _unlimited(self._enforcer, call, context.project_id)
-        if types.given(call.query.dry_run):
+        if basic.given(call.query.dry_run):
             return _answer(lease_create.create(
                 self._engine, ask, dry_run=True, unlimited=unlimited))
         made = lease_create.create(self._engine, ask, unlimited=unlimited)
@@ -84,14 +84,14 @@ class Leases(root.Resource):
         """
         asked = call.query
         conf = self._engine.conf
-        project = self._visible_project(call, types.given(asked.project))
-        given, since = types.given(asked.limit), None
+        project = self._visible_project(call, basic.given(asked.project))
+        given, since = basic.given(asked.limit), None
         limit = min(given or conf.api.max_limit, conf.api.max_limit)
         if given is None:
             since = self._engine.clock() - datetime.timedelta(
                 days=conf.leases.listed)
         page = [] if project == '' else lease_find.page(
-            self._engine, project, limit, types.given(asked.marker), since)
+            self._engine, project, limit, basic.given(asked.marker), since)
         document: dict[str, Any] = {
             'leases': [lease_shape.shape(each) for each in page]}
         if limit == len(page):
@@ -101,7 +101,7 @@ class Leases(root.Resource):
     def _next(self, call: expose.Call, limit: int | None, last: str) -> str:
         asked = {} if limit is None else {'limit': str(limit)}
         asked['marker'] = last
-        project = types.given(call.query.project)
+        project = basic.given(call.query.project)
         if project is not None:
             asked['project'] = project
         base = url.root(call.environ, self._engine.conf)
@@ -149,7 +149,7 @@ class Lease(root.Resource):
              for wish in change.wishes))
         return _answer(lease_change.change(
             self._engine, found.id, change,
-            dry_run=bool(types.given(call.query.dry_run)),
+            dry_run=bool(basic.given(call.query.dry_run)),
             unlimited=_unlimited(self._enforcer, call, found.project_id)))
 
     @expose.expose()
@@ -173,7 +173,7 @@ class Lease(root.Resource):
         :raises Forbidden: the caller sees it, and may not do that.
         """
         try:
-            uuid = types.Uuid.validate(ident)
+            uuid = basic.Uuid.validate(ident)
         except ValueError as exc:
             raise errors.LeaseNotFound(
                 f'There is no lease {ascii(ident)[:80]}: that is not a '

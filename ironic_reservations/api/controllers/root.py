@@ -25,9 +25,9 @@ import yaml
 
 from ironic_reservations import errors
 from ironic_reservations.api import expose
-from ironic_reservations.api import front
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
+from ironic_reservations.api.middleware import front
 
 _METHODS = {'GET': 'get', 'POST': 'post', 'PUT': 'put', 'PATCH': 'patch',
             'DELETE': 'delete'}
@@ -148,5 +148,5 @@ class Description(Resource):
 
 @functools.cache
 def _description() -> Any:
-    text = (pathlib.Path(__file__).parent / 'openapi.yaml').read_text('utf-8')
-    return yaml.safe_load(text)
+    path = pathlib.Path(__file__).parents[1] / 'openapi.yaml'
+    return yaml.safe_load(path.read_text('utf-8'))

@@ -21,12 +21,12 @@ from oslo_context import context as oslo_context
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.api import audited
 from ironic_reservations.api import dialects
-from ironic_reservations.api import errors as api_errors
 from ironic_reservations.api import logged
-from ironic_reservations.api import metrics as api_metrics
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.middleware import audited
+from ironic_reservations.api.middleware import errors as api_errors
+from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.engine import audit
 
 LOG = log.getLogger(__name__)

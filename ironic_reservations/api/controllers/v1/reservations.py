@@ -24,11 +24,11 @@ import pecan
 from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import expose
-from ironic_reservations.api import metrics as api_metrics
-from ironic_reservations.api import root
-from ironic_reservations.api import types
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
+from ironic_reservations.api.controllers import root
+from ironic_reservations.api.middleware import metrics as api_metrics
+from ironic_reservations.api.types import basic
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import find
 from ironic_reservations.engine import limits
@@ -77,12 +77,12 @@ class Reservations(root.Resource):
                              201, Location=f'{base}{_PATH}/{made.uuid}')
 
     def _read_ask(self, call: expose.Call) -> pick.Ask:
-        wanted = types.read(types.NewReservation, call.document, call.minor,
+        wanted = basic.read(basic.NewReservation, call.document, call.minor,
                             'key')
-        node_uuids = types.given(wanted.node_uuid)
-        resource_class = types.given(wanted.resource_class)
-        traits = types.given(wanted.traits) or frozenset()
-        flavor = types.given(wanted.flavor)
+        node_uuids = basic.given(wanted.node_uuid)
+        resource_class = basic.given(wanted.resource_class)
+        traits = basic.given(wanted.traits) or frozenset()
+        flavor = basic.given(wanted.flavor)
         most = self._engine.conf.api.max_nodes_per_request
         if flavor is not None and (resource_class or traits):
             raise errors.InvalidValue(
@@ -99,8 +99,8 @@ class Reservations(root.Resource):
             raise errors.InvalidValue(
                 f'node_uuid: {len(node_uuids)} nodes are listed; at most '
                 f'{most} are taken.')
-        expires_at = types.given(wanted.expires_at)
-        ttl = types.given(wanted.ttl)
+        expires_at = basic.given(wanted.expires_at)
+        ttl = basic.given(wanted.ttl)
         terms.expiry(self._engine.conf, self._engine.clock(), expires_at, ttl)
         return pick.Ask(
             instance_uuid=wanted.instance_uuid, node_uuids=node_uuids,
@@ -108,15 +108,15 @@ class Reservations(root.Resource):
             traits=flavor.required if flavor else traits,
             class_name=flavor.class_name if flavor else None,
             forbidden=flavor.forbidden if flavor else frozenset(),
-            uuid=types.given(wanted.uuid), expires_at=expires_at, ttl=ttl,
+            uuid=basic.given(wanted.uuid), expires_at=expires_at, ttl=ttl,
             project_id=call.context.project_id,
             user_id=call.context.user_id)
 
-    @expose.expose(query=types.ListQuery)
+    @expose.expose(query=basic.ListQuery)
     def get(self, call: expose.Call) -> pecan.Response:
         """List reservations; from version 1.3 on in pages."""
         query = self._read_query(call)
-        fields = types.given(call.query.fields)
+        fields = basic.given(call.query.fields)
         page = [] if query is None else find.page(self._engine, query)
         base = url.root(call.environ, self._engine.conf)
         shape = shaper(call.minor, base, fields)
@@ -132,22 +132,22 @@ class Reservations(root.Resource):
         :raises Forbidden: it is not the caller's to see.
         """
         asked = call.query
-        project = self._visible_project(call, types.given(asked.project))
+        project = self._visible_project(call, basic.given(asked.project))
         if project == '':
             return None
-        marker = types.given(asked.marker)
+        marker = basic.given(asked.marker)
         limit = None
         if call.minor >= versions.PAGES:
             most = self._engine.conf.api.max_limit
-            limit = min(types.given(asked.limit) or most, most)
+            limit = min(basic.given(asked.limit) or most, most)
         if marker is not None:
             self._check_marker(call, marker)
         return find.Query(
-            node_uuid=types.given(asked.node),
-            instance_uuid=types.given(asked.instance), project_id=project,
+            node_uuid=basic.given(asked.node),
+            instance_uuid=basic.given(asked.instance), project_id=project,
             marker=marker, limit=limit,
-            sort_key=types.given(asked.sort_key) or 'created_at',
-            sort_dir=types.given(asked.sort_dir) or 'asc')
+            sort_key=basic.given(asked.sort_key) or 'created_at',
+            sort_dir=basic.given(asked.sort_dir) or 'asc')
 
     def _visible_project(self, call: expose.Call,
                          asked: str | None) -> str | None:
@@ -192,21 +192,21 @@ class Reservation(root.Resource):
         self._engine = engine
         self._enforcer = enforcer
 
-    @expose.expose(query=types.ShowQuery)
+    @expose.expose(query=basic.ShowQuery)
     def get(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show the reservation."""
         found = self._find(call, ident)
-        return self._answer(call, found, types.given(call.query.fields))
+        return self._answer(call, found, basic.given(call.query.fields))
 
     @expose.expose(takes_body=True, since=versions.TIMES)
     def patch(self, call: expose.Call, ident: str) -> pecan.Response:
         """Renew the reservation."""
         found = self._find(call, ident, 'update')
-        wanted = types.read(types.Renewal, _replaced(call.document),
+        wanted = basic.read(basic.Renewal, _replaced(call.document),
                             call.minor, 'path')
         return self._answer(call, renew.renew(
-            self._engine, found.uuid, types.given(wanted.expires_at),
-            types.given(wanted.ttl), found,
+            self._engine, found.uuid, basic.given(wanted.expires_at),
+            basic.given(wanted.ttl), found,
             _limited(self._engine, self._enforcer, call, found.project_id)))
 
     @expose.expose()
@@ -234,7 +234,7 @@ class Reservation(root.Resource):
         :raises Forbidden: the caller sees it, and may not do that.
         """
         try:
-            uuid = types.Uuid.validate(ident)
+            uuid = basic.Uuid.validate(ident)
         except ValueError as exc:
             raise errors.ReservationNotFound(
                 f'There is no reservation {ascii(ident)[:80]}: that is not '
@@ -284,7 +284,7 @@ def _replaced(document: Any) -> dict[str, Any]:
         raise errors.InvalidValue(
             'The step of the patch must have the op "replace", a path and a '
             f'value, such as {example}.')
-    if path[1:] in types.FIELDS and path != '/expires_at':
+    if path[1:] in basic.FIELDS and path != '/expires_at':
         raise errors.InvalidValue(
             f'{path} of a reservation cannot be changed; /expires_at and '
             '/ttl can.')
@@ -316,7 +316,7 @@ def shaper(minor: int, base: str, fields: Sequence[str] | None = None
                 {'href': href, 'rel': 'bookmark'}]
 
     getters = {**_GETTERS, 'links': links}
-    chosen = [(name, getters[name]) for name, since in types.FIELDS.items()
+    chosen = [(name, getters[name]) for name, since in basic.FIELDS.items()
               if since <= minor and (fields is None or name in fields)]
     return lambda reservation: {name: getter(reservation)
                                 for name, getter in chosen}

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import json
 from typing import Any
 
-from ironic_reservations.api import dates
+from ironic_reservations.api.types import dates
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import host_inventories

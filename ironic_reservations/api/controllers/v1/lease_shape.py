@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironic_reservations.api import dates
+from ironic_reservations.api.types import dates
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import node_flavors

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""What requests about leases may hold, as WSME types."""
+"""What requests about leases may hold, as WSME basic."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from typing import Literal
 
 from wsme import types as wtypes
 
-from ironic_reservations.api import dates
-from ironic_reservations.api import types
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import dates
 from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import instance_flavors
 from ironic_reservations.planner.placement import node_flavors
@@ -58,7 +58,7 @@ class Name(wtypes.UserType):
         if (not isinstance(value, str) or not value.isprintable()
                 or not 1 <= len(value) <= _MAX_NAME):
             raise ValueError(f'a name of 1 to {_MAX_NAME} characters is '
-                             f'expected, not {types.shown(value)}')
+                             f'expected, not {basic.shown(value)}')
         return value
 
 
@@ -78,7 +78,7 @@ class Count(wtypes.UserType):
                 or not 1 <= value <= _MAX_HOSTS):
             raise ValueError(
                 f'a whole number of {self._what}, at least 1 and not in '
-                f'quotes, is expected, not {types.shown(value)}')
+                f'quotes, is expected, not {basic.shown(value)}')
         return value
 
 
@@ -93,7 +93,7 @@ class Size(wtypes.UserType):
                 or not 0 <= value <= flavors.MAX_AMOUNT):
             raise ValueError(f'a whole number from 0 to {flavors.MAX_AMOUNT} '
                              'that is not in quotes is expected, not '
-                             f'{types.shown(value)}')
+                             f'{basic.shown(value)}')
         return value
 
 
@@ -112,7 +112,7 @@ class Affinity(wtypes.UserType):
         word = str(value) if isinstance(value, bool | str) else ''
         if word not in cls._WORDS:
             raise ValueError('true, false or "None" is expected, not '
-                             f'{types.shown(value)}')
+                             f'{basic.shown(value)}')
         return (cls._WORDS[word],)
 
 
@@ -129,7 +129,7 @@ class FlavorId(wtypes.UserType):
                 or not 1 <= len(value) <= _MAX_FLAVOR):
             raise ValueError(f'the id of a flavor, of 1 to {_MAX_FLAVOR} '
                              f'characters, is expected, not '
-                             f'{types.shown(value)}')
+                             f'{basic.shown(value)}')
         return value
 
 
@@ -152,7 +152,7 @@ class Flavor(wtypes.UserType):
 
     @classmethod
     def validate(cls, value: Any) -> NamedFlavor:
-        return types.of_flavor(value, cls._read)
+        return basic.of_flavor(value, cls._read)
 
     @staticmethod
     def _read(document: Mapping[str, Any]) -> NamedFlavor:
@@ -174,7 +174,7 @@ class BeforeEnd(wtypes.UserType):
     @staticmethod
     def validate(value: Any) -> str:
         if value not in list(_BEFORE_END):
-            raise ValueError(f'{types.shown(value)} is not one of "", '
+            raise ValueError(f'{basic.shown(value)} is not one of "", '
                              'default, snapshot')
         # NOTE: which is what Blazar makes of an empty one.
         return value or 'default'
@@ -189,11 +189,11 @@ class Objects(wtypes.UserType):
     def validate(value: Any) -> list[dict[str, Any]]:
         if not isinstance(value, list) or len(value) > _MAX_RESERVATIONS:
             raise ValueError(f'a list of at most {_MAX_RESERVATIONS} objects '
-                             f'is expected, not {types.shown(value)}')
+                             f'is expected, not {basic.shown(value)}')
         for item in value:
             if not isinstance(item, dict):
                 raise ValueError('a list of objects is expected, not one '
-                                 f'with {types.shown(item)}')
+                                 f'with {basic.shown(item)}')
         return value
 
 
@@ -206,7 +206,7 @@ class Hosts(wtypes.UserType):
     def validate(value: Any) -> tuple[int | str, ...]:
         if not isinstance(value, list) or len(value) > _MAX_ITEMS:
             raise ValueError(f'a list of at most {_MAX_ITEMS} hosts is '
-                             f'expected, not {types.shown(value)}')
+                             f'expected, not {basic.shown(value)}')
         return tuple(dict.fromkeys(Hosts._one(item) for item in value))
 
     @staticmethod
@@ -214,101 +214,101 @@ class Hosts(wtypes.UserType):
         if isinstance(item, str) and _NUMBER.fullmatch(item):
             return int(item)
         try:
-            return types.Uuid.validate(item)
+            return basic.Uuid.validate(item)
         except ValueError as exc:
-            raise ValueError(f'{types.shown(item)} is neither the id of a '
+            raise ValueError(f'{basic.shown(item)} is neither the id of a '
                              'host nor the UUID of a node') from exc
 
 
 class Window(wtypes.Base):
     """From when until when, in both spellings."""
 
-    start_date = types.attribute(Date())
-    end_date = types.attribute(Date())
-    start = types.attribute(Date())
-    end = types.attribute(Date())
+    start_date = basic.attribute(Date())
+    end_date = basic.attribute(Date())
+    start = basic.attribute(Date())
+    end = basic.attribute(Date())
 
 
 class NewLease(Window):
     """The body of ``POST /v1/leases``."""
 
-    before_end_date = types.attribute(Date())
-    name = types.attribute(Name())
-    reservations = types.attribute(Objects())
-    events = types.attribute(Objects())
+    before_end_date = basic.attribute(Date())
+    name = basic.attribute(Name())
+    reservations = basic.attribute(Objects())
+    events = basic.attribute(Objects())
 
 
 class NewReservation(wtypes.Base):
     """One reservation of a new lease."""
 
-    resource_type = types.attribute(types.Text())
-    min = types.attribute(Count('hosts'))
-    max = types.attribute(Count('hosts'))
-    hypervisor_properties = types.attribute(types.Properties())
-    resource_properties = types.attribute(types.Properties())
-    before_end = types.attribute(BeforeEnd())
+    resource_type = basic.attribute(basic.Text())
+    min = basic.attribute(Count('hosts'))
+    max = basic.attribute(Count('hosts'))
+    hypervisor_properties = basic.attribute(basic.Properties())
+    resource_properties = basic.attribute(basic.Properties())
+    before_end = basic.attribute(BeforeEnd())
 
 
 class NewInstances(wtypes.Base):
     """One reservation of instances of a new lease."""
 
-    resource_type = types.attribute(types.Text())
-    vcpus = types.attribute(Size())
-    memory_mb = types.attribute(Size())
-    disk_gb = types.attribute(Size())
-    amount = types.attribute(Count('instances'))
-    affinity = types.attribute(Affinity())
-    resource_properties = types.attribute(types.Properties())
+    resource_type = basic.attribute(basic.Text())
+    vcpus = basic.attribute(Size())
+    memory_mb = basic.attribute(Size())
+    disk_gb = basic.attribute(Size())
+    amount = basic.attribute(Count('instances'))
+    affinity = basic.attribute(Affinity())
+    resource_properties = basic.attribute(basic.Properties())
 
 
 class NewFlavored(NewInstances):
     """One reservation of instances of a flavor."""
 
-    flavor_id = types.attribute(FlavorId())
-    flavor = types.attribute(Flavor())
+    flavor_id = basic.attribute(FlavorId())
+    flavor = basic.attribute(Flavor())
 
 
 class NewEvent(wtypes.Base):
     """An event that a client of Blazar may add."""
 
-    event_type = types.attribute(types.Text())
-    event_date = types.attribute(Date())
+    event_type = basic.attribute(basic.Text())
+    event_date = basic.attribute(Date())
 
 
 class LeaseUpdate(Window):
     """The body of ``PUT /v1/leases/<id>``."""
 
-    before_end_date = types.attribute(Date())
-    name = types.attribute(Name())
-    reservations = types.attribute(Objects())
-    heal = types.attribute(types.Boolean())
+    before_end_date = basic.attribute(Date())
+    name = basic.attribute(Name())
+    reservations = basic.attribute(Objects())
+    heal = basic.attribute(basic.Boolean())
 
 
 class ReservationUpdate(wtypes.Base):
     """What changes for one reservation of a lease."""
 
-    id = types.attribute(types.Uuid())
-    min = types.attribute(Count('hosts'))
-    max = types.attribute(Count('hosts'))
-    hypervisor_properties = types.attribute(types.Properties())
-    resource_properties = types.attribute(types.Properties())
-    give_back = types.attribute(Hosts())
-    vcpus = types.attribute(Size())
-    memory_mb = types.attribute(Size())
-    disk_gb = types.attribute(Size())
-    amount = types.attribute(Count('instances'))
-    affinity = types.attribute(Affinity())
+    id = basic.attribute(basic.Uuid())
+    min = basic.attribute(Count('hosts'))
+    max = basic.attribute(Count('hosts'))
+    hypervisor_properties = basic.attribute(basic.Properties())
+    resource_properties = basic.attribute(basic.Properties())
+    give_back = basic.attribute(Hosts())
+    vcpus = basic.attribute(Size())
+    memory_mb = basic.attribute(Size())
+    disk_gb = basic.attribute(Size())
+    amount = basic.attribute(Count('instances'))
+    affinity = basic.attribute(Affinity())
 
 
 class ChangeQuery(wtypes.Base):
     """The query of a request that may only be tried."""
 
-    dry_run = types.attribute(types.Flag())
+    dry_run = basic.attribute(basic.Flag())
 
 
 class LeaseQuery(wtypes.Base):
     """The query of ``GET /v1/leases``."""
 
-    limit = types.attribute(types.Limit())
-    marker = types.attribute(types.Uuid())
-    project = types.attribute(types.Name())
+    limit = basic.attribute(basic.Limit())
+    marker = basic.attribute(basic.Uuid())
+    project = basic.attribute(basic.Name())

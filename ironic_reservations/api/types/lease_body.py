@@ -22,10 +22,10 @@ import datetime
 from typing import Any
 
 from ironic_reservations import errors
-from ironic_reservations.api import dates
-from ironic_reservations.api import lease_types
-from ironic_reservations.api import types
 from ironic_reservations.api import versions
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import dates
+from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 
@@ -51,7 +51,7 @@ def new_lease(document: Any, now: datetime.datetime,
     :raises UnknownKey: something is not there at all.
     """
     wanted = _read(lease_types.NewLease, document)
-    name = types.given(wanted.name)
+    name = basic.given(wanted.name)
     start = either(wanted, 'start')
     end = either(wanted, 'end')
     for what, value in (('name', name), ('start_date', start),
@@ -65,7 +65,7 @@ def new_lease(document: Any, now: datetime.datetime,
     ask = leases.LeaseAsk(
         name=name, start=None if start == dates.NOW else start,
         end=at(end, now),
-        before_end=at(types.given(wanted.before_end_date), now),
+        before_end=at(basic.given(wanted.before_end_date), now),
         wishes=tuple(_wishes(wanted)), project_id=project_id,
         user_id=user_id, key=key)
     if ask.end <= (ask.start or now):
@@ -86,16 +86,16 @@ def lease_change(document: Any, now: datetime.datetime,
     changes = list(_each(wanted, 'reservations',
                          lease_types.ReservationUpdate))
     uuids = _resolved([each for change in changes
-                       for each in types.given(change.give_back) or ()],
+                       for each in basic.given(change.give_back) or ()],
                       resolve)
     return leases.LeaseChange(
-        name=types.given(wanted.name),
+        name=basic.given(wanted.name),
         start=at(either(wanted, 'start'), now),
         end=at(either(wanted, 'end'), now),
-        before_end=at(types.given(wanted.before_end_date), now),
+        before_end=at(basic.given(wanted.before_end_date), now),
         wishes=tuple(_wish_change(index, change, uuids)
                      for index, change in enumerate(changes)),
-        heal=bool(types.given(wanted.heal)))
+        heal=bool(basic.given(wanted.heal)))
 
 
 def _read(datatype: Any, document: Any) -> Any:
@@ -104,7 +104,7 @@ def _read(datatype: Any, document: Any) -> Any:
         # NOTE: python-blazarclient always sends the key.
         document = {name: value for name, value in document.items()
                     if name != 'before_end_date'}
-    return types.read(datatype, document, versions.BLAZAR.minimum, 'key')
+    return basic.read(datatype, document, versions.BLAZAR.minimum, 'key')
 
 
 def either(wanted: Any, name: str) -> Any:
@@ -112,8 +112,8 @@ def either(wanted: Any, name: str) -> Any:
 
     :raises InvalidValue: it comes in both.
     """
-    later = types.given(getattr(wanted, f'{name}_date'))
-    older = types.given(getattr(wanted, name))
+    later = basic.given(getattr(wanted, f'{name}_date'))
+    older = basic.given(getattr(wanted, name))
     if None not in (later, older):
         raise errors.InvalidValue(
             f'{name} and {name}_date mean the same. Send one of them.')
@@ -126,7 +126,7 @@ def at(date: Any, now: datetime.datetime) -> Any:
 
 
 def _each(wanted: Any, name: str, datatype: Any) -> Iterator[Any]:
-    for index, item in enumerate(types.given(getattr(wanted, name)) or ()):
+    for index, item in enumerate(basic.given(getattr(wanted, name)) or ()):
         yield _one(f'{name}[{index}]', item, datatype)
 
 
@@ -135,16 +135,16 @@ def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
         # NOTE: null is what answers say where there is none.
         item = {**item, 'affinity': 'None'}
     try:
-        return types.read(datatype, item, versions.BLAZAR.minimum, 'key')
+        return basic.read(datatype, item, versions.BLAZAR.minimum, 'key')
     except (errors.InvalidValue, errors.UnknownKey) as exc:
         raise type(exc)(f'{where}: {exc}') from exc
 
 
 def _wishes(wanted: Any) -> Iterator[leases.Wish]:
-    for index, item in enumerate(types.given(wanted.reservations) or ()):
+    for index, item in enumerate(basic.given(wanted.reservations) or ()):
         # NOTE: first, since the other kinds have other keys.
         _check_kind(f'reservations[{index}]', item.get('resource_type'))
-    for index, item in enumerate(types.given(wanted.reservations) or ()):
+    for index, item in enumerate(basic.given(wanted.reservations) or ()):
         where, kind = f'reservations[{index}]', item['resource_type']
         read = _one(where, item, _KINDS[kind])
         yield (_of_hosts(where, read) if kind == leases.PHYSICAL_HOST
@@ -152,26 +152,26 @@ def _wishes(wanted: Any) -> Iterator[leases.Wish]:
 
 
 def _of_hosts(where: str, read: Any) -> leases.Wish:
-    least, most = types.given(read.min), types.given(read.max)
+    least, most = basic.given(read.min), basic.given(read.max)
     for name, value in (('min', least), ('max', most)):
         if value is None:
             raise _missing(name, where)
     _check_range(where, least, most)
     return leases.Wish(
         least=least, most=most,
-        hypervisor_properties=types.given(read.hypervisor_properties) or '',
-        resource_properties=types.given(read.resource_properties) or '',
-        before_end=types.given(read.before_end) or 'default')
+        hypervisor_properties=basic.given(read.hypervisor_properties) or '',
+        resource_properties=basic.given(read.resource_properties) or '',
+        before_end=basic.given(read.before_end) or 'default')
 
 
 def _of_instances(where: str, kind: str, read: Any) -> leases.Wish:
-    amount = types.given(read.amount)
+    amount = basic.given(read.amount)
     if amount is None:
         raise _missing('amount', where)
     wish = leases.Wish(
         least=amount, most=amount, resource_type=kind,
-        resource_properties=types.given(read.resource_properties) or '')
-    (affinity,) = types.given(read.affinity) or (None,)
+        resource_properties=basic.given(read.resource_properties) or '')
+    (affinity,) = basic.given(read.affinity) or (None,)
     if kind == instance_reservations.FLAVOR_INSTANCE:
         if affinity is not None:
             raise errors.InvalidValue(
@@ -184,14 +184,14 @@ def _of_instances(where: str, kind: str, read: Any) -> leases.Wish:
 
 
 def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
-    sent = types.given(read.flavor)
-    flavor_id = types.given(read.flavor_id)
+    sent = basic.given(read.flavor)
+    flavor_id = basic.given(read.flavor_id)
     if flavor_id is None and sent is not None:
         flavor_id = sent.id
     if flavor_id is None:
         raise _missing('flavor_id', where)
     sizes = [name for name in _SIZES
-             if types.given(getattr(read, name)) is not None]
+             if basic.given(getattr(read, name)) is not None]
     if sent is None:
         # NOTE: what is sent comes before what Nova says.
         return dataclasses.replace(
@@ -204,7 +204,7 @@ def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
             'out.')
     if sent.names and flavor_id not in sent.names:
         raise errors.InvalidValue(
-            f'{where}: flavor_id is {types.shown(flavor_id)}, and the flavor '
+            f'{where}: flavor_id is {basic.shown(flavor_id)}, and the flavor '
             'is another one. Leave one of them out.')
     return dataclasses.replace(wish, instances=(
         instance_reservations.InstanceWish.of_flavor(flavor_id,
@@ -214,7 +214,7 @@ def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
 def _of_sizes(where: str, read: Any, affinity: bool | None,
               flavor_id: str | None = None
               ) -> instance_reservations.InstanceWish:
-    sizes = {name: types.given(getattr(read, name)) for name in _SIZES}
+    sizes = {name: basic.given(getattr(read, name)) for name in _SIZES}
     for name, value in sizes.items():
         if value is None:
             raise _missing(name, where)
@@ -231,7 +231,7 @@ def _check_kind(where: str, kind: Any) -> None:
         raise _missing('resource_type', where)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise errors.InvalidValue(
-            f'{where}: the resource_type {types.shown(kind)} is not served '
+            f'{where}: the resource_type {basic.shown(kind)} is not served '
             f'here. Ask for one of {", ".join(_KINDS)}.')
 
 
@@ -245,24 +245,24 @@ def _check_range(where: str, least: int | None, most: int | None) -> None:
 def _wish_change(index: int, read: Any,
                  uuids: Mapping[int, str]) -> leases.WishChange:
     where = f'reservations[{index}]'
-    ident = types.given(read.id)
+    ident = basic.given(read.id)
     if ident is None:
         raise _missing('id', where)
-    least, most = types.given(read.min), types.given(read.max)
+    least, most = basic.given(read.min), basic.given(read.max)
     _check_range(where, least, most)
-    affinity = types.given(read.affinity)
+    affinity = basic.given(read.affinity)
     instances = instance_reservations.InstanceChange(
-        types.given(read.vcpus), types.given(read.memory_mb),
-        types.given(read.disk_gb), affinity and affinity[0],
+        basic.given(read.vcpus), basic.given(read.memory_mb),
+        basic.given(read.disk_gb), affinity and affinity[0],
         affinity is None)
     return leases.WishChange(
-        id=ident, least=least, most=most, amount=types.given(read.amount),
+        id=ident, least=least, most=most, amount=basic.given(read.amount),
         instances=None if instances == instance_reservations.InstanceChange()
         else instances,
-        hypervisor_properties=types.given(read.hypervisor_properties),
-        resource_properties=types.given(read.resource_properties),
+        hypervisor_properties=basic.given(read.hypervisor_properties),
+        resource_properties=basic.given(read.resource_properties),
         give_back=tuple(uuids[each] if isinstance(each, int) else each
-                        for each in types.given(read.give_back) or ()))
+                        for each in basic.given(read.give_back) or ()))
 
 
 def _resolved(hosts: Collection[int | str],

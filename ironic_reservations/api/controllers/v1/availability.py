@@ -20,13 +20,13 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations import policies
-from ironic_reservations.api import dates
 from ironic_reservations.api import expose
-from ironic_reservations.api import host_types
-from ironic_reservations.api import lease_body
-from ironic_reservations.api import root
-from ironic_reservations.api import types
-from ironic_reservations.api import visible_properties
+from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers.v1 import visible_properties
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import dates
+from ironic_reservations.api.types import host as host_types
+from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import availability
 from ironic_reservations.engine import Engine
 
@@ -49,18 +49,18 @@ class Availability(root.Resource):
                                  {'project_id': context.project_id})
         asked = call.query
         start, end = self._window(asked)
-        count, duration = (types.given(asked.count),
-                           types.given(asked.duration))
+        count, duration = (basic.given(asked.count),
+                           basic.given(asked.duration))
         if count is not None and duration is None:
             raise errors.InvalidValue(
                 'count asks when so many hosts are free, which depends on '
                 'for how long. Send duration, too, in seconds.')
-        texts = (types.given(asked.hypervisor_properties) or '',
-                 types.given(asked.resource_properties) or '')
+        texts = (basic.given(asked.hypervisor_properties) or '',
+                 basic.given(asked.resource_properties) or '')
         visible_properties.check(self._engine, self._enforcer, context,
                                  (texts,))
         found = availability.look(
-            self._engine, resource_class=types.given(asked.resource_class),
+            self._engine, resource_class=basic.given(asked.resource_class),
             hypervisor_properties=texts[0], resource_properties=texts[1],
             start=start, end=end, count=count, duration=duration)
         return expose.answer({'availability': {

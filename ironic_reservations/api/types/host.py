@@ -21,9 +21,9 @@ from typing import Any
 from wsme import types as wtypes
 
 from ironic_reservations import errors
-from ironic_reservations.api import host_shape
-from ironic_reservations.api import lease_types
-from ironic_reservations.api import types
+from ironic_reservations.api.controllers.v1 import host_shape
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import lease as lease_types
 
 _MAX_KEY = 64
 _MAX_VALUE = 1000
@@ -34,38 +34,38 @@ _MAX_NUMBER = 2 ** 63
 class HostQuery(wtypes.Base):
     """The query of ``GET /v1/os-hosts``."""
 
-    limit = types.attribute(types.Limit())
-    marker = types.attribute(types.Whole())
+    limit = basic.attribute(basic.Limit())
+    marker = basic.attribute(basic.Whole())
 
 
 class AllocationQuery(wtypes.Base):
     """The query of the allocations of hosts."""
 
-    lease_id = types.attribute(types.Uuid())
-    reservation_id = types.attribute(types.Uuid())
+    lease_id = basic.attribute(basic.Uuid())
+    reservation_id = basic.attribute(basic.Uuid())
 
 
 class PropertyQuery(wtypes.Base):
     """The query of ``GET /v1/os-hosts/properties``."""
 
-    detail = types.attribute(types.Flag())
-    all = types.attribute(types.Flag())
+    detail = basic.attribute(basic.Flag())
+    all = basic.attribute(basic.Flag())
 
 
 class PropertyUpdate(wtypes.Base):
     """The body of ``PATCH /v1/os-hosts/properties/<name>``."""
 
-    private = types.attribute(types.Boolean())
+    private = basic.attribute(basic.Boolean())
 
 
 class AvailabilityQuery(lease_types.Window):
     """The query of ``GET /v1/availability``."""
 
-    resource_class = types.attribute(types.ResourceClass())
-    hypervisor_properties = types.attribute(types.Properties())
-    resource_properties = types.attribute(types.Properties())
-    count = types.attribute(types.Whole())
-    duration = types.attribute(types.Whole())
+    resource_class = basic.attribute(basic.ResourceClass())
+    hypervisor_properties = basic.attribute(basic.Properties())
+    resource_properties = basic.attribute(basic.Properties())
+    count = basic.attribute(basic.Whole())
+    duration = basic.attribute(basic.Whole())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ def new_hosts(document: Any) -> NewHosts:
                 or not 1 <= len(value.strip()) <= len(value) <= _MAX_NAME):
             raise errors.InvalidValue(
                 f'{key}: a name of 1 to {_MAX_NAME} characters is expected, '
-                f'not {types.shown(value)}.')
+                f'not {basic.shown(value)}.')
     return NewHosts(name, resource_class, {
         key: _capability(key, value) for key, value in extras.items()})
 
@@ -119,7 +119,7 @@ def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
     reservable = changes.pop('reservable', None)
     if 'reservable' in document and not isinstance(reservable, bool):
         raise errors.InvalidValue('reservable: true or false is expected, '
-                                  f'not {types.shown(reservable)}.')
+                                  f'not {basic.shown(reservable)}.')
     return {key: None if value is None and _checked(key)
             else _capability(key, value)
             for key, value in changes.items()}, reservable
@@ -127,7 +127,7 @@ def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
 
 def _object(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
-        raise errors.InvalidValue(f'The body is {types.shown(document)}; an '
+        raise errors.InvalidValue(f'The body is {basic.shown(document)}; an '
                                   'object is expected.')
     return document
 
@@ -141,10 +141,10 @@ def _capability(key: str, value: Any) -> str:
     if not isinstance(value, str) or len(value) > _MAX_VALUE:
         raise errors.InvalidValue(
             f'{key}: a string of at most {_MAX_VALUE} characters is '
-            f'expected, not {types.shown(value)}.')
+            f'expected, not {basic.shown(value)}.')
     if not value.isprintable():
         raise errors.InvalidValue(
-            f'{key}: {types.shown(value)} has characters that are not to be '
+            f'{key}: {basic.shown(value)} has characters that are not to be '
             'printed. Leave them out.')
     return value
 
@@ -153,11 +153,11 @@ def _checked(key: str) -> bool:
     if len(key) > _MAX_KEY:
         # NOTE: Blazar's own words, which its clients know.
         raise errors.InvalidValue(
-            f'Extra capability key too long: {types.shown(key)} has '
+            f'Extra capability key too long: {basic.shown(key)} has '
             f'{len(key)} characters; at most {_MAX_KEY} are taken.')
     if not key.strip() or not key.isprintable():
         raise errors.InvalidValue(
-            f'{types.shown(key)} is no name for a capability. Use printable '
+            f'{basic.shown(key)} is no name for a capability. Use printable '
             'characters.')
     if key in host_shape.KEYS:
         raise errors.InvalidValue(
