@@ -34,6 +34,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import change as lease_change
@@ -46,7 +47,6 @@ from ironic_reservations.planner import instants
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import inventories
-from ironic_reservations.reconciler import mirror
 from tests import world
 
 PLANNED = leases.BookingState.PLANNED

@@ -46,11 +46,11 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import reserve
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
-from ironic_reservations.reconciler import mirror
 from ironic_reservations.reconciler import uncertain
 from tests import timeline_writes
 

@@ -29,9 +29,9 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.reconciler import claim
-from ironic_reservations.reconciler import compute_mirror
 
 LOG = log.getLogger(__name__)
 

@@ -38,10 +38,10 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.lease_cycle import sync as lease_sync
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import claim as claim_module
 from ironic_reservations.reconciler import lease_desk
-from ironic_reservations.reconciler import lease_work
 
 LOG = log.getLogger(__name__)
 
@@ -188,7 +188,7 @@ class Crew:
     def _work(self, task: _Task) -> None:
         claim = task.claim
         try:
-            lease_work.work(self._engine, claim,
+            lease_sync.sync(self._engine, claim,
                             functools.partial(self._holds, claim),
                             task.lease)
         except (errors.DatabaseUnavailable, errors.Contention,

@@ -33,12 +33,12 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import hold_keeper
 from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import lease_watch
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from ironic_reservations.reconciler import uncertain
 
 LOG = log.getLogger(__name__)
@@ -144,7 +144,7 @@ class Loop:
             if due:
                 mirror.refresh_changed(self._engine)
                 mirror.settle_starting(self._engine)
-                lease_watch.watch(self._engine)
+                lease_health.check(self._engine)
 
     def _refresh_poked(self) -> None:
         poked = set()

@@ -23,7 +23,7 @@ import fixtures
 import testtools
 
 from ironic_reservations.engine import audit
-from ironic_reservations.reconciler import sweep
+from ironic_reservations.engine import sweep
 from tests.api import world
 
 _MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red',

@@ -30,9 +30,9 @@ from ironic_reservations import clock
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import sweep
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from tests import leasing
 from tests import world
 from tests.functional.leases import crowd

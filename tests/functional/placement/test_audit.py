@@ -21,13 +21,13 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_settle
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import repair as placement_repair
 from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.reconciler import mirror
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import facts
-from ironic_reservations.reconciler import mirror
 from tests.functional.placement import faults
 from tests.functional.placement import in_memory
 from tests.functional.placement import test_reservations

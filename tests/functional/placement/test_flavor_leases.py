@@ -23,6 +23,7 @@ from typing import Any
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
@@ -30,7 +31,6 @@ from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
-from ironic_reservations.reconciler import compute_mirror
 from ironic_reservations.reconciler import lease_crew
 from tests import leasing
 from tests import small_nova

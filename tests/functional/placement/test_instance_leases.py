@@ -20,13 +20,13 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
 from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import mirror
 from tests import leasing
 from tests import world
 from tests.functional.placement import faults

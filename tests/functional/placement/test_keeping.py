@@ -29,13 +29,13 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.cmd import manage
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import tables
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.planner.placement import hold_audit
 from ironic_reservations.planner.placement import holds
 from ironic_reservations.reconciler import hold_keeper
 from ironic_reservations.reconciler import loop
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from tests import world
 from tests.functional.placement import in_memory
 from tests.functional.placement import test_reservations

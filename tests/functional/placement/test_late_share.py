@@ -23,8 +23,8 @@ from typing import Any
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 from tests.functional.placement import shared
@@ -68,7 +68,7 @@ class _LateShare:
         self.set_up_hosts()
         for hours in (4, 4 + MINUTE / 6, 4 + MINUTE, 4 + 2 * MINUTE, 5):
             self.work(hours)
-            lease_watch.watch(self.engine)
+            lease_health.check(self.engine)
             self.assert_refused(hours + MINUTE, 5.5)
             self.assert_refused(6, 7)
         self.assertIs(STATUS.TERMINATING, self.status(self.before))
@@ -87,7 +87,7 @@ class _LateShare:
         self.set_up_hosts()
         other = self.host(vcpus=16)
         self.work(4 + MINUTE / 6)
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         self.assertEqual({self.late_host}, self.leasing.nodes(self.after))
         self.work(4 + MINUTE)
         self.assertIs(STATUS.ACTIVE, self.status(self.after))

@@ -10,16 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The turn of a worker at a lease of instances."""
+"""What a worker does for a lease of instances."""
 
 from __future__ import annotations
 
+from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
-from ironic_reservations.reconciler import lease_instances
-from ironic_reservations.reconciler import lease_turn
 from tests import leasing
 from tests import world
 from tests.functional.placement import reserved
@@ -34,8 +34,8 @@ class TestTurn(reserved.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.mine = True
-        self.turn = lease_turn.Turn(self.engine, 'lease', leasing.at(1),
-                                    lambda: self.mine)
+        self.context = lease_context.Context(
+            self.engine, 'lease', leasing.at(1), lambda: self.mine)
         self.ident = world.new_uuid()
 
     def bookings(self, *on: tuple[str, leases.BookingState]
@@ -49,13 +49,13 @@ class TestTurn(reserved.TestCase):
     def give(self, *on: tuple[str, leases.BookingState]) -> tuple[str, ...]:
         """Have the instances given that are on these hosts."""
         return lease_instances.give(
-            self.turn, self.ident, reserved.PROJECT, self.bookings(*on),
+            self.context, self.ident, reserved.PROJECT, self.bookings(*on),
             reserved.FLAVOR)
 
     def take_back(self, *on: str) -> tuple[str, ...]:
         """Have all taken back."""
         return lease_instances.take_back(
-            self.turn, self.ident,
+            self.context, self.ident,
             self.bookings(*((host, ENDING) for host in on)))
 
     def had(self, counts: dict[str, int]) -> planner.Wanted:
@@ -97,5 +97,5 @@ class TestTurn(reserved.TestCase):
     def test_lease_of_another_worker_is_left_to_him(self) -> None:
         host = self.host()
         self.mine = False
-        self.assertRaises(lease_turn.Lost, self.give, (host, PLANNED))
+        self.assertRaises(lease_context.Lost, self.give, (host, PLANNED))
         self.assert_nothing()

@@ -26,13 +26,13 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
 from ironic_reservations.planner.placement import holds
-from ironic_reservations.reconciler import sweep
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground

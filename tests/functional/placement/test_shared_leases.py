@@ -21,15 +21,15 @@ from typing import Any
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine.lease_cycle import health as lease_health
+from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.engine.placement import share_holds
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import compute_mirror
 from ironic_reservations.reconciler import hold_keeper
-from ironic_reservations.reconciler import lease_watch
-from ironic_reservations.reconciler import mirror
 from tests import leasing
 from tests import world
 from tests.functional.placement import faults
@@ -595,7 +595,7 @@ class TestPlanned(shared.TestCase):
         self.there.trait(min(self.leasing.nodes(lease)),
                          compute_mirror.compute_hosts.DISABLED)
         compute_mirror.ComputeMirror(self.engine).refresh()
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         self.work(1)
         self.assertIs(STATUS.ACTIVE, self.status(lease))
         self.assertEqual([2], self.spread(lease))

@@ -26,8 +26,8 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 
@@ -249,7 +249,7 @@ class Capacity(stateful.RuleBasedStateMachine):
     @stateful.rule()
     def watch(self):
         """What is too much is flagged, and once."""
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         flagged = {each.id for lease in self.leasing.all() if lease.degraded
                    for each in lease.reservations if each.missing_resources}
         rows = self.rows()
@@ -258,7 +258,7 @@ class Capacity(stateful.RuleBasedStateMachine):
                      if row[0] == host and row[1] <= at < row[2]}
             assert there & flagged or None in there, (host, at, over)
         shown = leasing.tables_as_text(self.world)
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         assert shown == leasing.tables_as_text(self.world), 'written twice'
 
     @stateful.rule()

@@ -25,16 +25,16 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import lease_watch
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from tests import leasing
 from tests import strategies
 from tests import world
@@ -243,7 +243,7 @@ class Leases(stateful.RuleBasedStateMachine):
     @stateful.rule(engine=served_by)
     def watch(self, engine):
         mirror.refresh_all(self.engines[engine])
-        lease_watch.watch(self.engines[engine])
+        lease_health.check(self.engines[engine])
         sweep.sweep(self.engines[engine])
 
     @stateful.rule(engine=served_by)

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine import find
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
+from ironic_reservations.engine import sweep
 from ironic_reservations.planner import facts
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from tests import world
 
 NODES = 2

@@ -28,7 +28,7 @@ from testtools import content
 from ironic_reservations import clock
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
-from ironic_reservations.reconciler import sweep
+from ironic_reservations.engine import sweep
 from tests import world
 from tests.functional.timeline import ledger
 from tests.functional.timeline import traffic

@@ -18,7 +18,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from ironic_reservations.reconciler import sweep
+from ironic_reservations.engine import sweep
 
 _EARLY = datetime.timedelta(seconds=6)
 

@@ -15,12 +15,12 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
-from ironic_reservations.reconciler import mirror
 from tests import world
 
 

@@ -25,9 +25,9 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
+from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import sweep
 from tests import leasing
 from tests import world
 

@@ -17,11 +17,11 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import inventories
-from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 
@@ -183,7 +183,7 @@ class TestHealing(ComputeTestCase):
         made = self.leasing.create(1, 2, leasing.instances(2, 4))
         self.set_vcpus(host, total=4)
         self.assertEqual(0, lease_heal.heal(self.world.engine))
-        lease_watch.watch(self.world.engine)
+        lease_health.check(self.world.engine)
         self.assertTrue(self.leasing.reload(
             made).reservations[0].missing_resources)
 

@@ -30,18 +30,18 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import lease_watch
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from tests import cuts
 from tests import leasing
 from tests import world
@@ -185,7 +185,7 @@ class Timeline:
         self.crews[who].one_pass()
 
     def watch(self, who):
-        lease_watch.watch(self.engines[who])
+        lease_health.check(self.engines[who])
 
     def sweep(self, who):
         sweep.sweep(self.engines[who])

@@ -20,13 +20,13 @@ import datetime
 import itertools
 
 from ironic_reservations import errors
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import reasons
-from ironic_reservations.reconciler import mirror
 from tests import world
 
 

@@ -23,8 +23,8 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 
@@ -128,7 +128,7 @@ class TestShrunken(world.TestCase):
         one = self.leasing.create(1, 3, leasing.instances(vcpus=8))
         other = self.leasing.create(2, 4, leasing.instances(vcpus=8))
         self.leasing.resize_host(host, 12)
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         flags = [self.leasing.reload(each).reservations[0].missing_resources
                  for each in (one, other)]
         self.assertEqual([False, True], flags)

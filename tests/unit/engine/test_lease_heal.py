@@ -15,8 +15,8 @@
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 
@@ -104,7 +104,7 @@ class TestHeal(world.TestCase):
         (broken,) = self.leasing.nodes(lease)
         self.leasing.break_node(broken)
         self.assertEqual(0, lease_heal.heal(self.engine))
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         self.assertEqual((True, False), self._flags(lease))
         self.assertEqual({broken}, self.leasing.nodes(lease))
         (new,) = self.leasing.hosts(1)
@@ -121,7 +121,7 @@ class TestHeal(world.TestCase):
         for node in first_hosts:
             self.leasing.break_node(node)
         (new,) = self.leasing.hosts(1)
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         self.assertEqual({new}, self.leasing.nodes(soon))
         self.assertEqual((True, False), self._flags(late))
         self.assert_sound()

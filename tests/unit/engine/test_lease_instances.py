@@ -17,11 +17,11 @@ import threading
 
 from ironic_reservations import errors
 from ironic_reservations.db import instance_reservations as db_instances
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 
@@ -539,7 +539,7 @@ class TestHealing(_Leases):
         lease_heal.heal(self.engine)
         self.assertEqual({one, other} - {host}, self.leasing.nodes(made))
         self.leasing.break_node(*self.leasing.nodes(made))
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
         self.assertTrue(self.leasing.reload(made).reservations[0]
                         .missing_resources)
 

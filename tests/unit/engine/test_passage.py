@@ -16,12 +16,12 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import find
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
+from ironic_reservations.engine import sweep
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import reasons
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from tests import world
 
 TIMEOUT = 120

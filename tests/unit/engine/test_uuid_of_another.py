@@ -21,7 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine import find
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
-from ironic_reservations.reconciler import sweep
+from ironic_reservations.engine import sweep
 from tests import cuts
 from tests import world
 

@@ -19,11 +19,11 @@ somebody else.
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
+from ironic_reservations.engine import sweep
 from ironic_reservations.planner import reasons
 from ironic_reservations.reconciler import loop
-from ironic_reservations.reconciler import mirror
-from ironic_reservations.reconciler import sweep
 from tests import guarded
 from tests import world
 

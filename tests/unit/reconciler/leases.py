@@ -19,9 +19,9 @@ import dataclasses
 from typing import Any
 
 from ironic_reservations.engine import announce
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import lease_watch
 from tests import leasing
 from tests import world
 
@@ -89,7 +89,7 @@ class TestCase(world.TestCase):
     def watch(self) -> None:
         """Have the mirror read Ironic, and the leases be watched."""
         self.leasing.refresh()
-        lease_watch.watch(self.engine)
+        lease_health.check(self.engine)
 
     def lease(self, lease: leases.Lease) -> leases.Lease:
         """Read a lease as its rows are."""

@@ -23,10 +23,10 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine.lease_cycle import start as lease_start
+from ironic_reservations.engine.lease_cycle import sync as lease_sync
 from ironic_reservations.planner import leases as values
 from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import lease_start
-from ironic_reservations.reconciler import lease_work
 from tests import leasing
 from tests import world
 from tests.unit.reconciler import leases
@@ -192,7 +192,7 @@ class TestBackoff(leases.TestCase):
             if lease.id == made[0].id:
                 raise ZeroDivisionError
             return real(turn, lease)
-        with mock.patch.dict(lease_work._STEPS, {'start': failing}):
+        with mock.patch.dict(lease_sync._STEPS, {'start': failing}):
             self.at(1)
             self.work()
         self.assertIn('ZeroDivisionError', self.lease(made[0]).waiting)

@@ -16,10 +16,10 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.planner import facts
-from ironic_reservations.reconciler import mirror
 from tests import leasing
 from tests import world
 

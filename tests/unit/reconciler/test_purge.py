@@ -24,10 +24,10 @@ from ironic_reservations import errors
 from ironic_reservations.db import lease_usage
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
+from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import find
 from ironic_reservations.engine.leases import purge
 from ironic_reservations.planner import leases as values
-from ironic_reservations.reconciler import sweep
 from tests.unit.reconciler import leases
 
 _LEFT = (tables.leases, tables.lease_reservations, tables.lease_events,

@@ -14,7 +14,7 @@
 
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import renew
-from ironic_reservations.reconciler import sweep
+from ironic_reservations.engine import sweep
 from tests import world
 
 

@@ -22,15 +22,16 @@ from oslo_log import log
 
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_turn
-from ironic_reservations.reconciler import mirror
 
 LOG = log.getLogger(__name__)
 
 
-def keep(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+def keep(context: lease_context.Context,
+         lease: leases.Lease) -> lease_context.Outcome:
     """Write the lessee again on the nodes that have lost it.
 
     NOTE: what was there before the lease stays what is restored at its end.
@@ -42,29 +43,30 @@ def keep(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
     given = {booking.node_uuid: booking for booking in lease.bookings
              if lease_cycle.gives_lessee(booking)}
     if lease.status is not leases.LeaseStatus.ACTIVE or not given:
-        return lease_turn.Outcome()
-    with turn.engine.database.read() as connection:
+        return lease_context.Outcome()
+    with context.engine.database.read() as connection:
         known = db_nodes.read_nodes(connection, given, with_traits=False)
     waits = []
     for uuid, node in known.items():
         if lease_cycle.lacks_lessee(given[uuid], node):
-            why = _write(turn, given[uuid])
+            why = _write(context, given[uuid])
             if why is not None:
-                waits.append(lease_turn.about(node, uuid, why))
-    return lease_turn.Outcome(waits=tuple(waits))
+                waits.append(lease_context.about(node, uuid, why))
+    return lease_context.Outcome(waits=tuple(waits))
 
 
-def _write(turn: lease_turn.Turn, booking: leases.NodeBooking) -> str | None:
+def _write(context: lease_context.Context,
+           booking: leases.NodeBooking) -> str | None:
     """Write the lessee, if Ironic shows another; gives why it could not."""
-    node = turn.ironic.node(booking.node_uuid)
+    node = context.ironic.node(booking.node_uuid)
     if node is not None and lease_cycle.lacks_lessee(booking, node):
         try:
-            turn.write_lessee(booking, booking.lessee)
+            context.write_lessee(booking, booking.lessee)
         except ironic_client.Refused as exc:
             return f'has lost its lessee: {exc}'
         LOG.warning('Node %s had the lessee %s in the middle of the lease '
                     '%s; it is %s again', booking.node_uuid, node.lessee,
-                    turn.lease_id, booking.lessee)
+                    context.lease_id, booking.lessee)
     # NOTE: so that nobody comes back because of an old mirror.
-    mirror.refresh_node(turn.engine, booking.node_uuid)
+    mirror.refresh_node(context.engine, booking.node_uuid)
     return None

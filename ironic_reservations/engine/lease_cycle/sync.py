@@ -31,28 +31,28 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.lease_cycle import end as lease_end
+from ironic_reservations.engine.lease_cycle import lessee as lease_lessee
+from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_finish
-from ironic_reservations.reconciler import lease_lessee
-from ironic_reservations.reconciler import lease_start
-from ironic_reservations.reconciler import lease_turn
 
 LOG = log.getLogger(__name__)
 
 _STEPS: dict[lease_cycle.Task, Callable[
-    [lease_turn.Turn, leases.Lease], lease_turn.Outcome]] = {
+    [lease_context.Context, leases.Lease], lease_context.Outcome]] = {
         lease_cycle.Task.START: lease_start.start,
-        lease_cycle.Task.BEFORE_END: lease_finish.tell_before_end,
-        lease_cycle.Task.CLOSE: lease_finish.close,
-        lease_cycle.Task.TAKE_BACK: lease_finish.take_back,
-        lease_cycle.Task.FINISH: lease_finish.finish,
+        lease_cycle.Task.BEFORE_END: lease_end.tell_before_end,
+        lease_cycle.Task.CLOSE: lease_end.close,
+        lease_cycle.Task.TAKE_BACK: lease_end.take_back,
+        lease_cycle.Task.FINISH: lease_end.finish,
         lease_cycle.Task.KEEP: lease_lessee.keep}
 #: More steps than a lease has from its start to its end.
 _ROUNDS = 12
 
 
-def work(engine: Engine, claim: db_lease_work.Claim,
+def sync(engine: Engine, claim: db_lease_work.Claim,
          holds: Callable[[], bool],
          lease: leases.Lease | None = None) -> None:
     """Do what there is to do for a lease now, and give it back.
@@ -61,17 +61,17 @@ def work(engine: Engine, claim: db_lease_work.Claim,
     :param lease: as it was read when it was claimed.
     :raises DatabaseUnavailable: then the claim ends by itself.
     """
-    turn = lease_turn.Turn(engine, claim.lease_id, claim.due_at, holds,
-                           claim.token)
+    context = lease_context.Context(engine, claim.lease_id, claim.due_at,
+                                    holds, claim.token)
     waits: list[str] = []
     attempts = claim.attempts
     for _ in range(_ROUNDS):
-        lease = lease or turn.read()
+        lease = lease or context.read()
         if lease is None:
             return
         try:
-            outcome = _round(turn, lease)
-        except lease_turn.Lost:
+            outcome = _round(context, lease)
+        except lease_context.Lost:
             LOG.info('The lease %s is worked on by another process',
                      claim.lease_id)
             return
@@ -84,43 +84,44 @@ def work(engine: Engine, claim: db_lease_work.Claim,
         if not outcome.changed:
             break
         attempts, lease = 0 if outcome.closer else attempts, outcome.lease
-    lease = lease or turn.read()
+    lease = lease or context.read()
     if lease is not None:
-        _give_back(turn, claim, lease, waits, attempts)
+        _give_back(context, claim, lease, waits, attempts)
 
 
-def _round(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+def _round(context: lease_context.Context,
+           lease: leases.Lease) -> lease_context.Outcome:
     """Take steps until one changes something."""
     waits: list[str] = []
-    for task in (*lease_cycle.tasks(lease, turn.engine.clock()),
+    for task in (*lease_cycle.tasks(lease, context.engine.clock()),
                  lease_cycle.Task.KEEP):
         try:
-            outcome = _STEPS[task](turn, lease)
+            outcome = _STEPS[task](context, lease)
         except (db_connection.Conflict, errors.DatabaseUnavailable,
-                lease_turn.Lost):
+                lease_context.Lost):
             raise
         except (errors.ReservationError, ironic_client.Refused) as exc:
-            outcome = lease_turn.Outcome(waits=(str(exc),))
+            outcome = lease_context.Outcome(waits=(str(exc),))
         except Exception as exc:
             # NOTE: a bug in one step must not keep the others from being
             # taken, nor other leases.
             LOG.exception('The step %s of the lease %s failed', task,
                           lease.id)
-            outcome = lease_turn.Outcome(waits=(
+            outcome = lease_context.Outcome(waits=(
                 f'the step {task} failed ({type(exc).__name__}); the log of '
                 'the reconciler tells more',))
         waits.extend(outcome.waits)
         if outcome.changed:
-            return lease_turn.Outcome(True, tuple(waits), outcome.lease,
-                                      outcome.closer)
-    return lease_turn.Outcome(False, tuple(waits))
+            return lease_context.Outcome(True, tuple(waits), outcome.lease,
+                                         outcome.closer)
+    return lease_context.Outcome(False, tuple(waits))
 
 
-def _give_back(turn: lease_turn.Turn, claim: db_lease_work.Claim,
+def _give_back(context: lease_context.Context, claim: db_lease_work.Claim,
                lease: leases.Lease, waits: list[str], attempts: int) -> None:
-    engine, now = turn.engine, turn.engine.clock()
+    engine, now = context.engine, context.engine.clock()
     due = lease_cycle.next_due(lease, now)
-    told = lease_turn.sentence(waits)
+    told = lease_context.sentence(waits)
     if told is not None:
         soon = now + datetime.timedelta(seconds=lease_cycle.backoff(
             attempts, engine.conf.leases.max_backoff, random.random()))

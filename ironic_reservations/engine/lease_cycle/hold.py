@@ -30,13 +30,13 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import share_holds
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import holds
-from ironic_reservations.reconciler import lease_turn
 
 _Verdict = hold_cases.Verdict
 
@@ -53,7 +53,8 @@ class Unheld:
     elsewhere: bool = False
 
 
-def take(turn: lease_turn.Turn, bookings: Sequence[leases.NodeBooking],
+def take(context: lease_context.Context,
+         bookings: Sequence[leases.NodeBooking],
          seen: Mapping[str, facts.Node | None]) -> dict[int, Unheld]:
     """Hold nodes for bookings that have started.
 
@@ -63,7 +64,7 @@ def take(turn: lease_turn.Turn, bookings: Sequence[leases.NodeBooking],
     :raises Conflict: a booking is no more.
     :raises Lost: the lease is another worker's.
     """
-    engine = turn.engine
+    engine = context.engine
     if engine.placement is None or not bookings:
         return {}
     with engine.database.read() as connection:
@@ -86,8 +87,8 @@ def take(turn: lease_turn.Turn, bookings: Sequence[leases.NodeBooking],
         acts.append(([booking for booking, _ in some], functools.partial(
             _hold_shares, engine, some)))
     for number, (_, act) in enumerate(acts):
-        if not turn.holds():
-            raise lease_turn.Lost(turn.lease_id)
+        if not context.holds():
+            raise lease_context.Lost(context.lease_id)
         try:
             found = act()
         except errors.PlacementUnavailable as exc:

@@ -30,82 +30,84 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.lease_cycle import hold as lease_hold
+from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_hold
-from ironic_reservations.reconciler import lease_instances
-from ironic_reservations.reconciler import lease_turn
 
 LOG = log.getLogger(__name__)
 
 _DELETING = leases.LeaseStatus.DELETING
 
 
-def tell_before_end(turn: lease_turn.Turn,
-                    lease: leases.Lease) -> lease_turn.Outcome:
+def tell_before_end(context: lease_context.Context,
+                    lease: leases.Lease) -> lease_context.Outcome:
     """Tell that the end of a lease is near.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     """
-    now = turn.engine.clock()
-    after = _told(turn, lease, now)
-    with turn.engine.database.write() as connection:
-        after = turn.update(connection, lease, after)
-    return lease_turn.Outcome(True, lease=after)
+    now = context.engine.clock()
+    after = _told(context, lease, now)
+    with context.engine.database.write() as connection:
+        after = context.update(connection, lease, after)
+    return lease_context.Outcome(True, lease=after)
 
 
-def _told(turn: lease_turn.Turn, lease: leases.Lease,
+def _told(context: lease_context.Context, lease: leases.Lease,
           now: datetime.datetime) -> leases.Lease:
     kind = leases.EventType.BEFORE_END
-    after = lease_turn.with_event(lease, kind, leases.EventStatus.DONE, now)
-    turn.tell(announce.LEASE_EVENTS[kind], after)
+    after = lease_context.with_event(lease, kind, leases.EventStatus.DONE, now)
+    context.tell(announce.LEASE_EVENTS[kind], after)
     return after
 
 
-def close(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+def close(context: lease_context.Context,
+          lease: leases.Lease) -> lease_context.Outcome:
     """Let go of all nodes of a lease that is over.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     """
-    now = turn.engine.clock()
+    now = context.engine.clock()
     untouched = [booking for booking in lease.bookings if not booking.begun]
     started = [booking for booking in lease.bookings
                if booking.begun
                and booking.state is not leases.BookingState.ENDING]
     after = lease
     if lease.status is not _DELETING:
-        after = _closed(turn, lease, now)
-    with turn.engine.database.read() as connection:
+        after = _closed(context, lease, now)
+    with context.engine.database.read() as connection:
         nodes = seen.read_again(connection, lease.bookings)
-    with turn.engine.database.write() as connection:
+    with context.engine.database.write() as connection:
         commit.commit(connection, nodes, now)
-        held = lease_hold.let_go(turn.engine, connection, untouched)
+        held = lease_hold.let_go(context.engine, connection, untouched)
         db_lease_usage.add(connection, lease, untouched)
         db_bookings.delete_planned(connection, untouched)
         db_bookings.update_state(connection, started,
                                  leases.BookingState.ENDING, now)
-        after = turn.update(connection, lease, after)
-    lease_hold.take_back(turn.engine, held)
-    return lease_turn.Outcome(True, lease=lease_turn.with_bookings(after, {
+        after = context.update(connection, lease, after)
+    lease_hold.take_back(context.engine, held)
+    after = lease_context.with_bookings(after, {
         booking.id: dataclasses.replace(
             booking, state=leases.BookingState.ENDING)
-        if booking.begun else None for booking in lease.bookings}))
+        if booking.begun else None for booking in lease.bookings})
+    return lease_context.Outcome(True, lease=after)
 
 
-def _closed(turn: lease_turn.Turn, lease: leases.Lease,
+def _closed(context: lease_context.Context, lease: leases.Lease,
             now: datetime.datetime) -> leases.Lease:
-    if lease_turn.undone(lease, leases.EventType.START):
+    if lease_context.undone(lease, leases.EventType.START):
         # NOTE: nobody was there to start it in time.
         LOG.warning('The lease %s is over and was never started', lease.id)
         for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
-            lease = lease_turn.with_event(lease, kind,
-                                          leases.EventStatus.ERROR, now)
-    elif lease_turn.undone(lease, leases.EventType.BEFORE_END):
-        lease = _told(turn, lease, now)
-    return lease_turn.with_event(dataclasses.replace(
+            lease = lease_context.with_event(lease, kind,
+                                             leases.EventStatus.ERROR, now)
+    elif lease_context.undone(lease, leases.EventType.BEFORE_END):
+        lease = _told(context, lease, now)
+    return lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.TERMINATING, updated_at=now),
         leases.EventType.END, leases.EventStatus.IN_PROGRESS, now)
 
@@ -129,18 +131,18 @@ class _Sorted:
     again: bool = False
 
 
-def take_back(turn: lease_turn.Turn,
-              lease: leases.Lease) -> lease_turn.Outcome:
+def take_back(context: lease_context.Context,
+              lease: leases.Lease) -> lease_context.Outcome:
     """Bring nodes back to what they were, as far as they let us.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     :raises Lost: the lease is another worker's.
     """
-    engine, now = turn.engine, turn.engine.clock()
+    engine, now = context.engine, context.engine.clock()
     found = _Sorted()
-    shared = lease_instances.shared(turn, lease.bookings)
-    busy = _busy(turn, lease)
-    kept = lease_instances.end(turn, lease)
+    shared = lease_instances.shared(context, lease.bookings)
+    busy = _busy(context, lease)
+    kept = lease_instances.end(context, lease)
     found.waits.extend(kept.values())
     waiting = {each.id for each in lease.reservations
                if each.instances is not None and each.id in kept}
@@ -153,7 +155,7 @@ def take_back(turn: lease_turn.Turn,
             found.gone.append(booking)
             continue
         if booking.node_uuid in busy:
-            found.waits.append(lease_turn.about(
+            found.waits.append(lease_context.about(
                 None, booking.node_uuid,
                 'is being changed by a request that is under way'
                 if busy[booking.node_uuid] > now else
@@ -162,24 +164,24 @@ def take_back(turn: lease_turn.Turn,
             continue
         node: facts.Node | None = None
         try:
-            node = turn.ironic.node(booking.node_uuid)
+            node = context.ironic.node(booking.node_uuid)
             if (booking.reservation_id in kept and node is not None
                     and node.instance_uuid is not None):
                 # NOTE: what is there may be a server, for Nova to delete.
                 continue
-            _take_back(turn, booking, node, found)
+            _take_back(context, booking, node, found)
         except ironic_client.Refused as exc:
-            found.waits.append(lease_turn.about(node, booking.node_uuid,
-                                                f'cannot be freed: {exc}'))
+            found.waits.append(lease_context.about(node, booking.node_uuid,
+                                                   f'cannot be freed: {exc}'))
         except errors.IronicUnavailable as exc:
             found.waits.append(str(exc))
             break
     after = lease
     if found.flag and lease.status.over and not lease.degraded:
         after = dataclasses.replace(lease, degraded=True, updated_at=now)
-        turn.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
+        context.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
     if not found.gone and not found.untouched and after == lease:
-        return lease_turn.Outcome(found.again, tuple(found.waits))
+        return lease_context.Outcome(found.again, tuple(found.waits))
     written = [*found.gone, *found.untouched]
     with engine.database.read() as connection:
         # NOTE: what else is planned on the nodes is of no account here, and
@@ -193,17 +195,17 @@ def take_back(turn: lease_turn.Turn,
         db_bookings.delete(connection, found.gone)
         db_bookings.update_lessees(connection, dict.fromkeys(
             found.untouched, (None, None)))
-        after = turn.update(connection, lease, after)
+        after = context.update(connection, lease, after)
     lease_hold.take_back(engine, held)
-    return lease_turn.Outcome(
-        True, tuple(found.waits), lease_turn.with_bookings(after, {
+    return lease_context.Outcome(
+        True, tuple(found.waits), lease_context.with_bookings(after, {
             **{booking.id: None for booking in found.gone},
             **{booking.id: dataclasses.replace(booking, lessee=None,
                                                lessee_before=None)
                for booking in found.untouched}}))
 
 
-def _busy(turn: lease_turn.Turn,
+def _busy(context: lease_context.Context,
           lease: leases.Lease) -> Mapping[str, datetime.datetime]:
     """Read which nodes are kept for requests, and until when.
 
@@ -213,23 +215,23 @@ def _busy(turn: lease_turn.Turn,
     """
     ending = {booking.node_uuid for booking in lease.bookings
               if booking.state is leases.BookingState.ENDING}
-    with turn.engine.database.read() as connection:
+    with context.engine.database.read() as connection:
         busy = db_passages.read_busy(connection, ending)
     if not busy:
         return busy
-    with turn.engine.database.write() as connection:
+    with context.engine.database.write() as connection:
         db_passages.void_tickets(connection, lease.id)
         return db_passages.read_busy(connection, ending)
 
 
-def _take_back(turn: lease_turn.Turn, booking: leases.NodeBooking,
+def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
                node: facts.Node | None, found: _Sorted) -> None:
     uuid = booking.node_uuid
-    kept = _restore_lessee(turn, booking, node)
-    view = lease_cycle.at_end(node, turn.engine.conf.leases.end_action)
+    kept = _restore_lessee(context, booking, node)
+    view = lease_cycle.at_end(node, context.engine.conf.leases.end_action)
     found.flag |= view.flag
     if kept is not None:
-        found.waits.append(lease_turn.about(node, uuid, kept))
+        found.waits.append(lease_context.about(node, uuid, kept))
     elif view.act is lease_cycle.Act.RELEASE:
         found.gone.append(booking)
         if view.why:
@@ -239,18 +241,19 @@ def _take_back(turn: lease_turn.Turn, booking: leases.NodeBooking,
         # NOTE: from here on the lessee is what others make it.
         found.untouched.append(booking)
     if view.why:
-        found.waits.append(lease_turn.about(node, uuid, view.why))
+        found.waits.append(lease_context.about(node, uuid, view.why))
     match view.act:
         case lease_cycle.Act.UNDEPLOY:
-            turn.change(booking, in_flight.Act.UNDEPLOY)
+            context.change(booking, in_flight.Act.UNDEPLOY)
         case lease_cycle.Act.ABORT:
-            turn.change(booking, in_flight.Act.ABORT)
+            context.change(booking, in_flight.Act.ABORT)
         case lease_cycle.Act.CLEAR:
-            turn.change(booking, in_flight.Act.CLEAR_INSTANCE)
+            context.change(booking, in_flight.Act.CLEAR_INSTANCE)
             found.again = True
 
 
-def _restore_lessee(turn: lease_turn.Turn, booking: leases.NodeBooking,
+def _restore_lessee(context: lease_context.Context,
+                    booking: leases.NodeBooking,
                     node: facts.Node | None) -> str | None:
     """Take back what we wrote, if it still stands there.
 
@@ -260,36 +263,37 @@ def _restore_lessee(turn: lease_turn.Turn, booking: leases.NodeBooking,
             or node.lessee != booking.lessee):
         return None
     try:
-        turn.write_lessee(booking, booking.lessee_before)
+        context.write_lessee(booking, booking.lessee_before)
     except ironic_client.Refused as exc:
         return f'keeps its lessee: {exc}'
     return None
 
 
-def finish(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+def finish(context: lease_context.Context,
+           lease: leases.Lease) -> lease_context.Outcome:
     """Write down that a lease is over, which has no nodes any more.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     :raises Lost: the lease is another worker's.
     """
-    now = turn.engine.clock()
-    kept = lease_instances.finish(turn, lease)
+    now = context.engine.clock()
+    kept = lease_instances.finish(context, lease)
     if kept:
-        return lease_turn.Outcome(waits=tuple(kept.values()))
-    turn.once('on_end', lambda: enforce.on_end(turn.engine.conf, lease))
+        return lease_context.Outcome(waits=tuple(kept.values()))
+    context.once('on_end', lambda: enforce.on_end(context.engine.conf, lease))
     if lease.status is _DELETING:
-        with turn.engine.database.write() as connection:
+        with context.engine.database.write() as connection:
             if not db_leases.delete(connection, lease):
                 raise db_connection.Conflict('the lease has changed')
-        return lease_turn.Outcome(changed=True)
-    after = lease_turn.with_event(dataclasses.replace(
+        return lease_context.Outcome(changed=True)
+    after = lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.TERMINATED, updated_at=now,
         reservations=tuple(dataclasses.replace(
             each, status=leases.ReservationStatus.DELETED, updated_at=now)
             for each in lease.reservations)),
         leases.EventType.END, leases.EventStatus.DONE, now)
-    turn.tell(announce.LEASE_EVENTS[leases.EventType.END], after)
-    with turn.engine.database.write() as connection:
-        after = turn.update(connection, lease, after)
+    context.tell(announce.LEASE_EVENTS[leases.EventType.END], after)
+    with context.engine.database.write() as connection:
+        after = context.update(connection, lease, after)
     LOG.info('The lease %s is over', lease.id)
-    return lease_turn.Outcome(True, lease=after)
+    return lease_context.Outcome(True, lease=after)

@@ -38,17 +38,17 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.lease_cycle import hold as lease_hold
+from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
-from ironic_reservations.reconciler import compute_mirror
-from ironic_reservations.reconciler import lease_hold
-from ironic_reservations.reconciler import lease_instances
-from ironic_reservations.reconciler import lease_turn
-from ironic_reservations.reconciler import mirror
 
 LOG = log.getLogger(__name__)
 
@@ -87,14 +87,15 @@ class _Ground:
         return seen.of_nodes(self.nodes.values())
 
 
-def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
+def start(context: lease_context.Context,
+          lease: leases.Lease) -> lease_context.Outcome:
     """Give the nodes of a lease to it, as far as they can be had.
 
     :raises Conflict: somebody has changed the lease or its nodes meanwhile.
     :raises Lost: the lease is another worker's.
     :raises IronicUnavailable: Ironic does not answer.
     """
-    engine, now = turn.engine, turn.engine.clock()
+    engine, now = context.engine, context.engine.clock()
     giving = lease_cycle.starting(lease, now)
     concerned = [booking for each in lease.reservations
                  for booking in each.bookings
@@ -102,29 +103,29 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
     ground = _look(engine, lease, concerned, now)
-    seen = {uuid: node if node.compute else turn.ironic.node(uuid)
+    seen = {uuid: node if node.compute else context.ironic.node(uuid)
             for uuid, node in ground.nodes.items()}
     views = {booking.id: _view(booking, seen[booking.node_uuid], ground)
              for booking in concerned}
-    if _look_elsewhere(turn, ground, seen, [
+    if _look_elsewhere(context, ground, seen, [
             booking for booking in giving
             if views[booking.id].why and not booking.begun]):
-        return lease_turn.Outcome(changed=True)
+        return lease_context.Outcome(changed=True)
     binding = [booking for booking in giving if views[booking.id].bind]
     # NOTE: first of all, so that nobody deploys there through Nova while
     # the rest is being done.
-    unheld = lease_hold.take(turn, binding, seen)
-    # NOTE: once in a turn, since nobody knows of another node that it can be
-    # held before that is tried.
-    before = {ident for ident, _ in turn.looked_elsewhere}
-    if _look_elsewhere(turn, ground, seen, [
+    unheld = lease_hold.take(context, binding, seen)
+    # NOTE: once in a context, since nobody knows of another node that it can
+    # be held before that is tried.
+    before = {ident for ident, _ in context.looked_elsewhere}
+    if _look_elsewhere(context, ground, seen, [
             booking for booking in binding
             if booking.id in unheld and unheld[booking.id].elsewhere
             and not booking.begun and booking.id not in before],
             avoiding=True):
-        return lease_turn.Outcome(changed=True, closer=False)
+        return lease_context.Outcome(changed=True, closer=False)
     binding = [booking for booking in binding if booking.id not in unheld]
-    unoffered = lease_instances.start(turn, lease, binding)
+    unoffered = lease_instances.start(context, lease, binding)
     # NOTE: hosts can be used through Ironic, whatever becomes of Nova.
     waiting = {each.id for each in lease.reservations
                if each.instances is not None and each.id in unoffered}
@@ -136,19 +137,19 @@ def start(turn: lease_turn.Turn, lease: leases.Lease) -> lease_turn.Outcome:
                if _needs_intent(booking, seen[booking.node_uuid])}
     written = lease
     if intents:
-        written = _write_intents(turn, lease, ground, binding, intents, now)
-    refused = _write_lessees(turn, written, binding, seen, views)
+        written = _write_intents(context, lease, ground, binding, intents, now)
+    refused = _write_lessees(context, written, binding, seen, views)
     refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
-    after = _commit(turn, written, ground, given, views, intents, now,
+    after = _commit(context, written, ground, given, views, intents, now,
                     complete=not refused and not unoffered)
-    waits = [lease_turn.about(seen[booking.node_uuid], booking.node_uuid,
-                              views[booking.id].why or refused[booking.id])
+    waits = [lease_context.about(seen[booking.node_uuid], booking.node_uuid,
+                                 views[booking.id].why or refused[booking.id])
              for booking in concerned if booking.id in refused
              or views[booking.id].why and not (views[booking.id].bind and
                                                views[booking.id].settled)]
-    return lease_turn.Outcome(after != lease, (*waits, *unoffered.values()),
-                              after)
+    return lease_context.Outcome(after != lease, (*waits, *unoffered.values()),
+                                 after)
 
 
 def _look(engine: Engine, lease: leases.Lease,
@@ -201,7 +202,7 @@ def _view(booking: leases.NodeBooking, node: facts.Node | None,
                                unready or lease_cycle.has(node, suits))
 
 
-def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
+def _look_elsewhere(context: lease_context.Context, ground: _Ground,
                     seen: Mapping[str, facts.Node | None],
                     homeless: Sequence[leases.NodeBooking],
                     avoiding: bool = False) -> bool:
@@ -210,27 +211,27 @@ def _look_elsewhere(turn: lease_turn.Turn, ground: _Ground,
     :param avoiding: whether the mirror takes them for ready.
     """
     new = [booking for booking in homeless
-           if (booking.id, booking.node_uuid) not in turn.looked_elsewhere]
+           if (booking.id, booking.node_uuid) not in context.looked_elsewhere]
     if not new:
         return False
-    turn.looked_elsewhere.update((booking.id, booking.node_uuid)
-                                 for booking in new)
+    context.looked_elsewhere.update((booking.id, booking.node_uuid)
+                                    for booking in new)
     for uuid in {booking.node_uuid for booking in new}:
         # NOTE: the plan is made on the mirror, which has to know why the
         # node will not do.
         known = ground.nodes[uuid]
         if known.compute and avoiding:
-            compute_mirror.refresh(turn.engine, [uuid])
+            compute_mirror.refresh(context.engine, [uuid])
         elif not known.compute and not _same(seen[uuid], known):
-            mirror.refresh_node(turn.engine, uuid)
+            mirror.refresh_node(context.engine, uuid)
     try:
-        return bool(lease_heal.replace(turn.engine, turn.lease_id,
+        return bool(lease_heal.replace(context.engine, context.lease_id,
                                        [booking.id for booking in new],
                                        {booking.node_uuid for booking in new
                                         if avoiding}))
     except errors.Contention as exc:
         LOG.info('No other nodes were looked for for the lease %s: %s',
-                 turn.lease_id, exc)
+                 context.lease_id, exc)
         return False
 
 
@@ -260,22 +261,22 @@ def _needs_intent(booking: leases.NodeBooking,
         != (booking.project_id, _lessee(node)))
 
 
-def _write_intents(turn: lease_turn.Turn, lease: leases.Lease,
+def _write_intents(context: lease_context.Context, lease: leases.Lease,
                    ground: _Ground, binding: Sequence[leases.NodeBooking],
                    intents: Mapping[int, tuple[str | None, str | None]],
                    now: datetime.datetime) -> leases.Lease:
     uuids = {booking.node_uuid for booking in binding
              if booking.id in intents}
     after = _starting(lease, now)
-    with turn.engine.database.write() as connection:
+    with context.engine.database.write() as connection:
         commit.commit(connection, ground.looked.only(uuids), now)
         # NOTE: bookings that have been used already, and so are bound, are
         # planned again until it has been written, and still never move.
         db_bookings.update_lessees(connection, {
             booking: intents[booking.id] for booking in binding
             if booking.id in intents}, _PLANNED)
-        after = turn.update(connection, lease, after)
-    return lease_turn.with_bookings(after, {
+        after = context.update(connection, lease, after)
+    return lease_context.with_bookings(after, {
         booking.id: dataclasses.replace(booking, state=_PLANNED,
                                         lessee=intents[booking.id][0],
                                         lessee_before=intents[booking.id][1])
@@ -285,12 +286,12 @@ def _write_intents(turn: lease_turn.Turn, lease: leases.Lease,
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
     if lease.status is not leases.LeaseStatus.PENDING:
         return lease
-    return lease_turn.with_event(dataclasses.replace(
+    return lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.STARTING, updated_at=now),
         leases.EventType.START, leases.EventStatus.IN_PROGRESS, now)
 
 
-def _write_lessees(turn: lease_turn.Turn, lease: leases.Lease,
+def _write_lessees(context: lease_context.Context, lease: leases.Lease,
                    binding: Sequence[leases.NodeBooking],
                    seen: Mapping[str, facts.Node | None],
                    views: Mapping[int, lease_cycle.AtStart]
@@ -310,14 +311,14 @@ def _write_lessees(turn: lease_turn.Turn, lease: leases.Lease,
             refused[booking.id] = views[booking.id].why or ''
         else:
             try:
-                turn.write_lessee(rows[booking.id], booking.project_id)
+                context.write_lessee(rows[booking.id], booking.project_id)
             except ironic_client.Refused as exc:
                 refused[booking.id] = f'cannot be given to the lease: {exc}'
     return refused
 
 
-def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
-            given: Sequence[leases.NodeBooking],
+def _commit(context: lease_context.Context, lease: leases.Lease,
+            ground: _Ground, given: Sequence[leases.NodeBooking],
             views: Mapping[int, lease_cycle.AtStart],
             intents: Collection[int], now: datetime.datetime,
             complete: bool) -> leases.Lease:
@@ -330,14 +331,14 @@ def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
     after = lease
     if complete:
         after = _settled(_starting(lease, now), views, now)
-        if turn.engine.nova is not None:
+        if context.engine.nova is not None:
             # NOTE: where the lease was made before Nova was told of.
             after = leases.with_flavors(after)
     if not given and after == lease:
         return lease
     if (after.status is leases.LeaseStatus.ACTIVE
-            and lease_turn.undone(lease, leases.EventType.START)):
-        turn.tell(announce.LEASE_EVENTS[leases.EventType.START], after)
+            and lease_context.undone(lease, leases.EventType.START)):
+        context.tell(announce.LEASE_EVENTS[leases.EventType.START], after)
     rows = {booking.id: booking for booking in lease.bookings}
     new = [booking for booking in given
            if rows[booking.id].state is _PLANNED]
@@ -349,16 +350,16 @@ def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
     # what else is planned there is of no account to it.
     there = {rows[booking.id] for booking in new} | as_it_was.keys()
     kept = {booking for booking in there if booking.begun}
-    with turn.engine.database.read() as connection:
+    with context.engine.database.read() as connection:
         nodes = seen.read_again(connection, kept)
-    with turn.engine.database.write() as connection:
+    with context.engine.database.write() as connection:
         commit.commit(connection, nodes.also(ground.looked.only(
             {booking.node_uuid for booking in there - kept})), now)
         db_bookings.update_lessees(connection, as_it_was)
         db_bookings.update_state(
             connection, [rows[booking.id] for booking in new],
             leases.BookingState.BOUND, now)
-        after = turn.update(connection, lease, after)
+        after = context.update(connection, lease, after)
     if after.status is not lease.status:
         LOG.info('The lease %s is %s', lease.id, after.status)
     bound = {booking.id: dataclasses.replace(
@@ -367,7 +368,7 @@ def _commit(turn: lease_turn.Turn, lease: leases.Lease, ground: _Ground,
     for row, (lessee, before) in as_it_was.items():
         bound[row.id] = dataclasses.replace(bound[row.id], lessee=lessee,
                                             lessee_before=before)
-    return lease_turn.with_bookings(after, bound)
+    return lease_context.with_bookings(after, bound)
 
 
 def _settled(lease: leases.Lease,
@@ -380,7 +381,7 @@ def _settled(lease: leases.Lease,
     if lease.status is leases.LeaseStatus.ACTIVE or any(
             each.status is _PENDING for each in reservations):
         return lease
-    return lease_turn.with_event(dataclasses.replace(
+    return lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.ACTIVE, updated_at=now,
         degraded=any(each.missing_resources for each in reservations)),
         leases.EventType.START, leases.EventStatus.DONE, now)

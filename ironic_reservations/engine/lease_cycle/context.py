@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One worker's turn at a lease: what every step of it needs."""
+"""What every step needs, while one worker works on a lease."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Outcome:
 
 
 @dataclasses.dataclass
-class Turn:
-    """A turn.
+class Context:
+    """The context of all steps on one lease, until it is given back.
 
-    :ivar due_at: of the lease, as it was when its turn came.
+    :ivar due_at: of the lease, as it was when it was claimed.
     :ivar holds: tells whether the lease still is this worker's.
     :ivar claimed_by: the claim on the lease, as it stands in its row.
     :ivar looked_elsewhere: for which bookings, and on which nodes, another
@@ -152,13 +152,13 @@ class Turn:
         """Tell what is about to be committed.
 
         NOTE: before it is, so that nobody misses it when this process dies;
-        and once in a turn, however often the commit has to be tried.
+        and once in a context, however often the commit has to be tried.
         """
         self.once(f'{event} {reason}', lambda: (
             self.engine.announcer.tell_lease(event, lease, reason)))
 
     def once(self, what: str, action: Callable[[], None]) -> None:
-        """Do something the first time only that this turn comes to it."""
+        """Do something the first time only that this context comes to it."""
         if what not in self._done:
             self._done.add(what)
             action()

@@ -33,17 +33,17 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import timelines
+from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import lease_cycle
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
-from ironic_reservations.reconciler import lease_turn
 
 LOG = log.getLogger(__name__)
 
 
-def watch(engine: Engine) -> None:
+def check(engine: Engine) -> None:
     """Replace what has not started and cannot, and flag what is missing.
 
     :raises Conflict: another transaction was in the way.
@@ -92,7 +92,7 @@ def _why(horizon: timelines.Horizon, booking: leases.NodeBooking,
     told = lease_cycle.has(here.host.node, horizon.suits(number, wanted))
     if told is None and not booking.begun:
         told = here.unfit()
-    return lease_turn.about(
+    return lease_context.about(
         here.host.node, booking.node_uuid,
         told or 'has too little room for all that it is promised to')
 

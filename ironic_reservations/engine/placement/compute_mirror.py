@@ -23,11 +23,11 @@ from oslo_log import log
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
-from ironic_reservations.reconciler import mirror
 
 LOG = log.getLogger(__name__)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases have in Placement and Nova for servers, in a turn.
+"""What leases have in Placement and Nova for servers.
 
 Leases of instances, and where Nova is told of leases, those of hosts, too:
 each host is one server's then.  Where holds in Placement are switched off,
@@ -26,13 +26,13 @@ from collections.abc import Iterable
 
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.placement import reservation_flavors
 from ironic_reservations.engine.placement import reservation_providers
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
-from ironic_reservations.reconciler import lease_turn
 
 _ENDING = leases.BookingState.ENDING
 
@@ -40,7 +40,7 @@ _ENDING = leases.BookingState.ENDING
 Waits = dict[str, str]
 
 
-def start(turn: lease_turn.Turn, lease: leases.Lease,
+def start(context: lease_context.Context, lease: leases.Lease,
           binding: Collection[leases.NodeBooking]) -> Waits:
     """Have offered what the reservations of a lease have, or are given now.
 
@@ -50,7 +50,7 @@ def start(turn: lease_turn.Turn, lease: leases.Lease,
     """
     new = {booking.id for booking in binding}
     given: dict[str, list[leases.NodeBooking]] = {}
-    for each in _of(turn, lease):
+    for each in _of(context, lease):
         has = [booking for booking in each.bookings
                if booking.id in new
                or booking.state is not leases.BookingState.PLANNED]
@@ -61,10 +61,10 @@ def start(turn: lease_turn.Turn, lease: leases.Lease,
             given[each.id] = has
     return _each([each for each in lease.reservations if each.id in given],
                  'cannot be offered',
-                 lambda each: _give(turn, lease, each, given[each.id]))
+                 lambda each: _give(context, lease, each, given[each.id]))
 
 
-def end(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
+def end(context: lease_context.Context, lease: leases.Lease) -> Waits:
     """Take back what is offered on hosts that are being taken back.
 
     :returns: for the reservations whose hosts have to wait.
@@ -72,54 +72,54 @@ def end(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
     """
     def take(each: leases.LeaseReservation) -> tuple[str, ...]:
         if lease.status.over:
-            return take_back(turn, each.id, each.bookings)
+            return take_back(context, each.id, each.bookings)
         there = [booking for booking in each.bookings
                  if booking.state is not leases.BookingState.PLANNED]
-        return (_give(turn, lease, each, there)
-                or _crowded(turn, each.id, there))
-    return _each([each for each in _of(turn, lease)
+        return (_give(context, lease, each, there)
+                or _crowded(context, each.id, there))
+    return _each([each for each in _of(context, lease)
                   if any(booking.state is _ENDING
                          for booking in each.bookings)],
                  'cannot be taken back', take)
 
 
-def shared(turn: lease_turn.Turn,
+def shared(context: lease_context.Context,
            bookings: Iterable[leases.NodeBooking]) -> frozenset[str]:
     """Read which hosts of bookings are compute hosts."""
-    with turn.engine.database.read() as connection:
+    with context.engine.database.read() as connection:
         there = db_nodes.read_nodes(
             connection, {booking.node_uuid for booking in bookings},
             with_traits=False)
     return frozenset(uuid for uuid, node in there.items() if node.compute)
 
 
-def finish(turn: lease_turn.Turn, lease: leases.Lease) -> Waits:
+def finish(context: lease_context.Context, lease: leases.Lease) -> Waits:
     """Take back what is left of a lease that has no hosts any more.
 
     NOTE: what was offered before anything was bound, no booking tells of.
 
     :raises Lost: the lease is another worker's.
     """
-    if lease.start > turn.engine.clock():
+    if lease.start > context.engine.clock():
         return {}
-    return _each(_of(turn, lease), 'cannot be taken back',
-                 lambda each: take_back(turn, each.id, each.bookings))
+    return _each(_of(context, lease), 'cannot be taken back',
+                 lambda each: take_back(context, each.id, each.bookings))
 
 
-def _of(turn: lease_turn.Turn,
+def _of(context: lease_context.Context,
         lease: leases.Lease) -> list[leases.LeaseReservation]:
-    if turn.engine.placement is None:
+    if context.engine.placement is None:
         return []
     return [each for each in lease.reservations
-            if each.instances is not None or turn.engine.nova is not None]
+            if each.instances is not None or context.engine.nova is not None]
 
 
-def _give(turn: lease_turn.Turn, lease: leases.Lease,
+def _give(context: lease_context.Context, lease: leases.Lease,
           each: leases.LeaseReservation,
           bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     flavor = None
-    if turn.engine.nova is not None:
-        with turn.engine.database.read() as connection:
+    if context.engine.nova is not None:
+        with context.engine.database.read() as connection:
             nodes = db_nodes.read_nodes(
                 connection, {booking.node_uuid for booking in bookings},
                 with_traits=False).values()
@@ -127,10 +127,10 @@ def _give(turn: lease_turn.Turn, lease: leases.Lease,
                   if each.instances is None else
                   reservation_flavors.of_instances(
                       each.instances, any(node.compute for node in nodes)))
-    return give(turn, each.id, lease.project_id, bookings, flavor)
+    return give(context, each.id, lease.project_id, bookings, flavor)
 
 
-def _crowded(turn: lease_turn.Turn, reservation_id: str,
+def _crowded(context: lease_context.Context, reservation_id: str,
              bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     """Tell where servers have what is given back of a compute host.
 
@@ -141,9 +141,9 @@ def _crowded(turn: lease_turn.Turn, reservation_id: str,
                                if each.state is not _ENDING)
     ending = [each for each in bookings if each.state is _ENDING]
     waits = []
-    for host in sorted(shared(turn, ending)):
+    for host in sorted(shared(context, ending)):
         more = reservation_providers.used(
-            turn.engine, reservation_id, host) - kept[host]
+            context.engine, reservation_id, host) - kept[host]
         if more > 0:
             waits.append(f'{more} server{"s" * (more > 1)} more than it '
                          f'keeps on the host {host} '
@@ -171,8 +171,8 @@ def _each(reservations: Collection[leases.LeaseReservation], what: str,
     return found
 
 
-def give(turn: lease_turn.Turn, reservation_id: str, project_id: str | None,
-         bookings: Iterable[leases.NodeBooking],
+def give(context: lease_context.Context, reservation_id: str,
+         project_id: str | None, bookings: Iterable[leases.NodeBooking],
          flavor: planner.FlavorWanted | None) -> tuple[str, ...]:
     """Have a reservation offered on its hosts, and a flavor for it.
 
@@ -191,11 +191,11 @@ def give(turn: lease_turn.Turn, reservation_id: str, project_id: str | None,
                                  if each.state is not _ENDING)
     lost = {each.node_uuid: 0 for each in bookings
             if each.state is _ENDING}
-    return _bring(turn, planner.Wanted(
+    return _bring(context, planner.Wanted(
         reservation_id, project_id, {**lost, **counts}, True, flavor))
 
 
-def take_back(turn: lease_turn.Turn, reservation_id: str,
+def take_back(context: lease_context.Context, reservation_id: str,
               bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     """Take back what a reservation had, after its servers.
 
@@ -209,20 +209,20 @@ def take_back(turn: lease_turn.Turn, reservation_id: str,
     :raises NovaUnavailable: it cannot be known what there is.
     """
     servers = planner.Servers.DELETE
-    if turn.engine.conf.leases.end_action != 'undeploy':
+    if context.engine.conf.leases.end_action != 'undeploy':
         # NOTE: on a compute host nothing else says what a server has of it.
-        servers = (planner.Servers.WAIT if shared(turn, bookings)
+        servers = (planner.Servers.WAIT if shared(context, bookings)
                    else planner.Servers.LEAVE)
-    return _bring(turn, planner.Wanted(
+    return _bring(context, planner.Wanted(
         reservation_id, None,
         dict.fromkeys((each.node_uuid for each in bookings), 0), False,
         servers=servers))
 
 
-def _bring(turn: lease_turn.Turn,
+def _bring(context: lease_context.Context,
            wanted: planner.Wanted) -> tuple[str, ...]:
     def before_each() -> None:
-        if not turn.holds():
-            raise lease_turn.Lost(turn.lease_id)
-    return reservation_providers.bring(turn.engine, wanted,
+        if not context.holds():
+            raise lease_context.Lost(context.lease_id)
+    return reservation_providers.bring(context.engine, wanted,
                                        before_each).waits
