@@ -29,11 +29,21 @@ import sqlalchemy as sa
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
+from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
 
 _r = tables.reservations.c
 _COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
             _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id)
+_n = tables.nodes.c
+#: Why the node cannot be used now, as ``node_condition.suspends`` has it.
+_UNUSABLE = sa.case(*((_n[name], name)
+                      for name in node_condition.SUSPENDED))
+#: What clients are shown.
+# (SELECT CASE WHEN retired THEN ... END FROM nodes WHERE uuid = node_uuid)
+_SHOWN = (*_COLUMNS, sa.select(_UNUSABLE).where(_n.uuid == _r.node_uuid)
+          .correlate(tables.reservations).scalar_subquery()
+          .label('unusable'))
 _HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
 _HELD_OF = _HELD.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
@@ -46,15 +56,16 @@ def _reservation(row: Sequence[Any]) -> facts.Reservation:
     return facts.Reservation(
         id=row[0], uuid=row[1], node_uuid=row[2], instance_uuid=row[3],
         created_at=row[4], updated_at=row[5], expires_at=row[6],
-        state=_STATES[row[7]], project_id=row[8], user_id=row[9])
+        state=_STATES[row[7]], project_id=row[8], user_id=row[9],
+        unusable=row[10] if len(row) > len(_COLUMNS) else None)
 
 
 def read_by_uuid(connection: sa.Connection,
                  uuid: str) -> facts.Reservation | None:
     """Read one reservation, live or not."""
     row = connection.execute(
-        sa.select(*_COLUMNS).where(_r.uuid == uuid,
-                                   _r.immediate == 1)).one_or_none()
+        sa.select(*_SHOWN).where(_r.uuid == uuid,
+                                 _r.immediate == 1)).one_or_none()
     return None if row is None else _reservation(row)
 
 
@@ -64,15 +75,15 @@ def read_with_generation(connection: sa.Connection, uuid: str
 
     :returns: both as they were at one moment; ``None``: there is none.
     """
-    # SELECT ..., generation FROM reservations JOIN nodes
-    #   ON nodes.uuid = node_uuid WHERE reservations.uuid = ?
-    #   AND immediate = 1
+    # SELECT ..., (why the node cannot be used), generation
+    #   FROM reservations JOIN nodes ON nodes.uuid = node_uuid
+    #   WHERE reservations.uuid = ? AND immediate = 1
     row = connection.execute(
-        sa.select(*_COLUMNS, tables.nodes.c.generation)
+        sa.select(*_COLUMNS, _UNUSABLE, _n.generation)
         .join_from(tables.reservations, tables.nodes,
-                   _r.node_uuid == tables.nodes.c.uuid)
+                   _r.node_uuid == _n.uuid)
         .where(_r.uuid == uuid, _r.immediate == 1)).one_or_none()
-    return None if row is None else (_reservation(row), row[len(_COLUMNS)])
+    return None if row is None else (_reservation(row), row.generation)
 
 
 def read_related(connection: sa.Connection, uuid: str | None,
@@ -86,14 +97,14 @@ def read_related(connection: sa.Connection, uuid: str | None,
     # SELECT ... WHERE node_uuid IN (...)
     #   UNION SELECT ... WHERE instance_uuid = ?
     #   UNION SELECT ... WHERE uuid = ?
-    parts = [sa.select(*_COLUMNS).where(_r.instance_uuid == instance_uuid,
-                                        _r.immediate == 1)]
+    parts = [sa.select(*_SHOWN).where(_r.instance_uuid == instance_uuid,
+                                      _r.immediate == 1)]
     if node_uuids:
-        parts.append(sa.select(*_COLUMNS).where(
+        parts.append(sa.select(*_SHOWN).where(
             _r.node_uuid.in_(node_uuids), _r.immediate == 1))
     if uuid is not None:
-        parts.append(sa.select(*_COLUMNS).where(_r.uuid == uuid,
-                                                _r.immediate == 1))
+        parts.append(sa.select(*_SHOWN).where(_r.uuid == uuid,
+                                              _r.immediate == 1))
     # NOTE: one SELECT each, so that each goes by its own index.
     rows = connection.execute(sa.union(*parts) if len(parts) > 1
                               else parts[0]).all()
@@ -275,7 +286,7 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
     :param marker: the last one of the page before.
     """
-    query = sa.select(*_COLUMNS).where(nodes.is_live(now))
+    query = sa.select(*_SHOWN).where(nodes.is_live(now))
     for column, value in ((_r.node_uuid, node_uuid),
                           (_r.instance_uuid, instance_uuid),
                           (_r.project_id, project_id)):

@@ -28,6 +28,9 @@ AVAILABLE = 'available'
 #: The state that the mirror gives a host which is no more: a node that Ironic
 #: has no longer, or a compute host that Placement has no longer.
 GONE = 'gone'
+#: What keeps a node that is free from whoever has reserved it, the graver
+#: first: attributes of a node.
+SUSPENDED = ('retired', 'maintenance')
 
 
 class Condition(enum.Enum):
@@ -181,6 +184,14 @@ def broken(node: Node | None) -> str | None:
     if _state(node.provision_state).condition is Condition.BROKEN:
         return in_state(node)
     return 'is retired'
+
+
+def suspends(node: Node) -> str | None:
+    """Return why a node cannot be used by who has reserved it, if it cannot.
+
+    :returns: one of :data:`SUSPENDED`.
+    """
+    return next((name for name in SUSPENDED if getattr(node, name)), None)
 
 
 def in_state(node: Node) -> str:

@@ -96,6 +96,8 @@ class Reservation:
     :ivar uuid: also the proof that a deploy shows.
     :ivar expires_at: void from this instant on, unless it has been shown as a
         proof by then.
+    :ivar unusable: why its node could not be used now, as far as it was read
+        with the node: one of ``node_condition.SUSPENDED``.
     """
 
     uuid: str
@@ -108,6 +110,12 @@ class Reservation:
     project_id: str | None = None
     user_id: str | None = None
     id: int | None = None
+    unusable: str | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def suspended(self) -> str | None:
+        """Return why it cannot be used now, where it waits to be used."""
+        return self.unusable if self.state is State.RESERVED else None
 
     def live(self, now: datetime.datetime) -> bool:
         """Tell whether the promise binds at an instant."""

@@ -80,6 +80,6 @@ def judge(reservation: facts.Reservation, node: facts.Node | None,
                 return Verdict(state=facts.State.IN_USE)
             if not free:
                 return Verdict(end=End.NODE_TAKEN)
-            if end_on_maintenance and (node.maintenance or node.retired):
+            if end_on_maintenance and node_condition.suspends(node):
                 return Verdict(end=End.NODE_BROKEN)
             return KEEP

@@ -39,6 +39,7 @@ from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.planner import facts
+from ironic_reservations.reconciler import mirror
 
 #: What happens outside of the API: requests to here, in a story.
 OUTSIDE = '/_outside'
@@ -120,6 +121,10 @@ class World(fixtures.Fixture):
         migrate.ensure_sqlite(self.engine.database)
         self.app = self.make_app()
 
+    def look_outside(self) -> None:
+        """Read all of Ironic into the mirror."""
+        mirror.refresh_all(self.engine)
+
     def make_app(self) -> wsgi.Application:
         """Make the application under test."""
         return app.make_app(
@@ -137,6 +142,8 @@ class World(fixtures.Fixture):
         path = environ['PATH_INFO'].removeprefix(OUTSIDE).split('/')[1:]
         if path[0] == 'later':
             self.clock.ahead += datetime.timedelta(seconds=int(path[1]))
+        elif path[0] == 'look':
+            self.look_outside()
         else:
             length = int(environ['CONTENT_LENGTH'])
             what = json.loads(environ['wsgi.input'].read(length))

@@ -146,6 +146,16 @@ class ApiSamplesTest(testtools.TestCase):
         self.assert_is('reservation-response-1.4', made, 201,
                        made.json['reservation']['uuid'])
 
+    def test_reservation_1_6(self):
+        """Suspended, since its node has gone into maintenance."""
+        self.close_the_first_node()
+        made = self.reserve(versions.SUSPENDED).json['reservation']
+        self.assertIs(False, made['suspended'])
+        self.world.ironic.change(NODES[1], maintenance=True)
+        self.world.look_outside()
+        self.assert_is('reservation-response-1.6', self.ask(
+            'GET', f'{RESERVATIONS}/{made["uuid"]}', versions.SUSPENDED))
+
     def test_list_1_0(self):
         """All at once."""
         self.check_list(versions.SEED, '1.0')

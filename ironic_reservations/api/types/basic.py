@@ -338,6 +338,8 @@ FIELDS = {
     'expires_at': versions.TIMES, 'state': versions.TIMES,
     'links': versions.PAGES,
     'project_id': versions.REASONS, 'user_id': versions.REASONS,
+    'suspended': versions.SUSPENDED,
+    'suspended_reason': versions.SUSPENDED,
 }
 
 

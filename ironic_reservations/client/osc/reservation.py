@@ -37,7 +37,7 @@ from ironic_reservations.client.osc import naming
 
 FIELDS = ('uuid', 'node_uuid', 'instance_uuid', 'state', 'expires_at')
 DETAILED_FIELDS = (*FIELDS, 'created_at', 'updated_at', 'project_id',
-                   'user_id')
+                   'user_id', 'suspended', 'suspended_reason')
 
 Columns = tuple[Sequence[str], Iterable[Any]]
 

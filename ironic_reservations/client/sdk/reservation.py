@@ -55,6 +55,11 @@ class Reservation(resource.Resource):
     project_id = resource.Body('project_id')
     #: Who made it.
     user_id = resource.Body('user_id')
+    #: Whether it waits to be used and cannot be used now; ``None``: the
+    #: service is older.
+    is_suspended = resource.Body('suspended', type=bool)
+    #: Why: ``maintenance``, or ``retired``.
+    suspended_reason = resource.Body('suspended_reason')
     #: Links to the reservation itself.
     links = resource.Body('links', type=list)
 

@@ -74,6 +74,25 @@ class PythonTest(base.ClientTestCase):
                                     str(uuid.uuid4()), flavor=flavor)
         self.assertIn('resources:VCPU', str(refused))
 
+    def test_reservation_of_a_node_in_maintenance(self):
+        """Is suspended, for both kinds of client, until the node is back."""
+        node, = self.nodes()
+        manager = reservation.ReservationManager(self.client)
+        made = manager.create(str(uuid.uuid4()), [node.uuid])
+        self.assertIs(False, made.suspended)
+        for maintenance in (True, False):
+            self.client.node.set_maintenance(node.uuid, maintenance)
+            deadline = time.monotonic() + 60
+            while manager.get(made.uuid).suspended is not maintenance:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(.2)
+            self.assertIs(maintenance,
+                          sdk.get(self.conn, made.uuid).is_suspended)
+            self.assertEqual('maintenance' if maintenance else None,
+                             sdk.get(self.conn, made.uuid).suspended_reason)
+            self.assertEqual(made.expires_at,
+                             manager.get(made.uuid).expires_at)
+
     def test_the_path_of_its_own(self):
         """Under /reservation too, pages included."""
         manager = reservation.ReservationManager(

@@ -56,7 +56,7 @@ class FakeService(fixtures.Fixture):
     :ivar locked: how many deploys to refuse with Ironic's own 409.
     """
 
-    maximum = '1.5'
+    maximum = '1.6'
     ironic_maximum = '1.115'
     page = 1000
     served = True
@@ -217,7 +217,8 @@ class FakeService(fixtures.Fixture):
                 'node_uuid': free[0], 'instance_uuid': body['instance_uuid'],
                 'state': 'reserved', 'created_at': STARTED,
                 'updated_at': None, 'project_id': None, 'user_id': None,
-                'expires_at': body.get('expires_at', STARTED), 'links': []}
+                'expires_at': body.get('expires_at', STARTED), 'links': [],
+                'suspended': False, 'suspended_reason': None}
         self.reservations[made['uuid']] = made
         return made
 

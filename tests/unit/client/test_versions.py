@@ -47,10 +47,10 @@ class VersionsTest(testtools.TestCase):
         for served, expected in (
                 ('baremetal-reservation 1.2', '1.2'),
                 ('baremetal 1.1, baremetal-reservation 1.2', '1.2'),
-                ('baremetal-reservation 1.5', None),
+                ('baremetal-reservation 1.6', None),
                 ('baremetal-reservation 1.10', None),
                 ('baremetal 1.1', None), ('baremetal-reservation', None),
                 ('baremetal-reservation x', None), ('', None)):
             self.assertEqual(expected, versions.lower(
-                {versions.MAXIMUM_HEADER: served}, '1.5'), served)
-        self.assertIsNone(versions.lower({}, '1.5'))
+                {versions.MAXIMUM_HEADER: served}, '1.6'), served)
+        self.assertIsNone(versions.lower({}, '1.6'))

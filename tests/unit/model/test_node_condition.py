@@ -12,6 +12,7 @@
 
 """One table of node conditions: total, as Ironic has it, asked by all."""
 
+import datetime
 import itertools
 import pathlib
 import re
@@ -21,6 +22,7 @@ from ironic.common import states as ironic_states
 import testtools
 
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lease_cycle
@@ -133,6 +135,33 @@ class TestEverybodyAgrees(world.TestCase):
         self.assertEqual(
             {node.uuid for node in there
              if node_condition.of(node) is Condition.USABLE}, set(found))
+
+    def test_the_database_says_why_a_reservation_is_suspended(self):
+        """As the table does, for each reservation that waits to be used."""
+        around = self.new_world()
+        there = [facts.Node(world.new_uuid(), maintenance=maintenance,
+                            retired=retired)
+                 for maintenance in (False, True)
+                 for retired in (False, True)]
+        around.write_mirror(there)
+        for node in there:
+            for state in facts.State:
+                held = facts.Reservation(
+                    world.new_uuid(), node.uuid, world.new_uuid(),
+                    world.NOON, None,
+                    world.NOON + datetime.timedelta(hours=1), state=state)
+                with around.engine.database.write() as connection:
+                    db_reservations.insert(connection, held)
+                with around.engine.database.read() as connection:
+                    read = db_reservations.read_by_uuid(connection, held.uuid)
+                self.assertEqual(node_condition.suspends(node),
+                                 read.unusable)
+                self.assertEqual(
+                    state is facts.State.RESERVED
+                    and node_condition.broken(node) is not None,
+                    read.suspended is not None)
+                with around.engine.database.write() as connection:
+                    db_reservations.delete(connection, read)
 
     def test_what_is_broken_serves_nothing_new_and_is_flagged(self):
         for node in nodes():

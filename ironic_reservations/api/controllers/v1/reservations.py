@@ -348,4 +348,6 @@ _GETTERS: dict[str, Callable[[facts.Reservation], Any]] = {
     'state': _state,
     'project_id': lambda each: each.project_id,
     'user_id': lambda each: each.user_id,
+    'suspended': lambda each: each.suspended is not None,
+    'suspended_reason': lambda each: each.suspended,
 }
