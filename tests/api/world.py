@@ -38,8 +38,8 @@ from ironic_reservations.api import app
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
+from ironic_reservations.engine import mirror
 from ironic_reservations.planner import facts
-from ironic_reservations.reconciler import mirror
 
 #: What happens outside of the API: requests to here, in a story.
 OUTSIDE = '/_outside'
