@@ -46,6 +46,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import reserve
@@ -351,10 +352,10 @@ class World(fixtures.Fixture):
         ask.setdefault('instance_uuid', new_uuid())
         sees = ask.pop('sees', ALL_NODES)
         observer = ask.pop('observer', None)
-        limited = ask.pop('limited', False)
+        allowed = ask.pop('allowed', limits.NONE)
         return reserve.reserve(
             self.engine, pick.Ask(node_uuids=node_uuids or None, **ask), sees,
-            observer, limited)
+            observer, allowed)
 
     def use(self, reservation: facts.Reservation) -> None:
         """Deploy a node with its proof."""

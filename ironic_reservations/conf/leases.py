@@ -33,8 +33,9 @@ leases_opts = [
                      'max_horizon and the options of this section that end '
                      'with _per_project, and by max_per_project and '
                      'max_lifetime in [reservations]. Callers who '
-                     'may exceed limits by policy are not; without keystone '
-                     'everybody may.'),
+                     'may exceed limits by policy are not. Without keystone '
+                     'all callers are one project, and what holds are the '
+                     'options that are set, not the defaults of others.'),
     cfg.ListOpt('tenant_properties', default=[
         'hypervisor_type', 'vcpus', 'cpus', 'memory_mb', 'memory',
         'local_gb', 'disk', 'cpu_info', 'arch', 'cpu_arch', 'resource_class',

@@ -10,10 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How many reservations a project may have that wait, and for how long."""
+"""Which limits hold for a caller; how many reservations may wait, how long.
+
+What leases a project may have is in :mod:`.leases.limits`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import json
@@ -30,12 +34,68 @@ from ironic_reservations.planner import facts
 _NAME = 64
 
 
-def counted(conf: cfg.ConfigOpts, unlimited: bool) -> bool:
-    """Return whether what a caller has is counted at all."""
-    return bool(conf.leases.project_limits) and not unlimited
+#: Where nobody has set an option.
+_DEFAULTS = (cfg.Locations.opt_default, cfg.Locations.set_default)
 
 
-def check_one_more(conf: cfg.ConfigOpts, connection: sa.Connection,
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """The limits that hold for a caller, named as their options.
+
+    0 stands for no limit.
+    """
+
+    max_duration: int = 0
+    max_horizon: int = 0
+    max_leases_per_project: int = 0
+    max_hosts_per_project: int = 0
+    max_host_hours_per_project: int = 0
+    max_instances_per_project: int = 0
+    max_instance_hours_per_project: int = 0
+    max_per_project: int = 0
+    max_lifetime: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """Check whether it matters which leases a project has."""
+        return any(getattr(self, name) for name in _COUNTED)
+
+
+#: The limits in each group of options.
+BY_GROUP = {
+    'leases': ('max_leases_per_project', 'max_hosts_per_project',
+               'max_host_hours_per_project', 'max_instances_per_project',
+               'max_instance_hours_per_project', 'max_duration',
+               'max_horizon'),
+    'reservations': ('max_per_project', 'max_lifetime')}
+_COUNTED = BY_GROUP['leases'][:5]
+NONE = Limits()
+
+
+def of(conf: cfg.ConfigOpts, group: str, exempt: bool = False,
+       projects: bool = True) -> Limits:
+    """Return the limits of a group of options that hold for a caller.
+
+    :param group: a key of :data:`BY_GROUP`.
+    :param exempt: whether the caller may exceed limits.
+    :param projects: whether there are projects at all. Where there are none,
+        all callers are counted as one project. The defaults are made for one
+        project among others and not for a whole cloud, so that only what the
+        operator has set holds.
+    """
+    if exempt or not conf.leases.project_limits:
+        return NONE
+    return Limits(**{
+        name: conf[group][name] for name in BY_GROUP[group]
+        if projects or _is_set(conf, group, name)})
+
+
+def _is_set(conf: cfg.ConfigOpts, group: str, name: str) -> bool:
+    there = conf.get_location(name, group)
+    return there is not None and there.location not in _DEFAULTS
+
+
+def check_one_more(allowed: Limits, connection: sa.Connection,
                    project_id: str | None, now: datetime.datetime) -> None:
     """Check that a project may have one more reservation.
 
@@ -44,7 +104,7 @@ def check_one_more(conf: cfg.ConfigOpts, connection: sa.Connection,
 
     :raises ReservationLimit: it may not.
     """
-    most = conf.reservations.max_per_project
+    most = allowed.max_per_project
     if not most:
         return
     digest = hashlib.sha256(json.dumps(project_id).encode()).hexdigest()
@@ -58,14 +118,14 @@ def check_one_more(conf: cfg.ConfigOpts, connection: sa.Connection,
             used=used, asked=1)
 
 
-def check_lifetime(conf: cfg.ConfigOpts, held: facts.Reservation,
+def check_lifetime(allowed: Limits, held: facts.Reservation,
                    end: datetime.datetime) -> None:
     """Check that a reservation is not renewed for ever.
 
     :param end: the new one.
     :raises ReservationLimit: it would be.
     """
-    most = conf.reservations.max_lifetime
+    most = allowed.max_lifetime
     latest = held.created_at + datetime.timedelta(seconds=most)
     if (most and held.state is facts.State.RESERVED
             and end > max(latest, held.expires_at)):

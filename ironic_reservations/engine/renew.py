@@ -38,7 +38,7 @@ def renew(engine: Engine, uuid: str,
           expires_at: datetime.datetime | None = None,
           ttl: int | None = None,
           permitted: facts.Reservation | None = None,
-          limited: bool = False) -> facts.Reservation:
+          allowed: limits.Limits = limits.NONE) -> facts.Reservation:
     """Let a live reservation end at another time, earlier or later.
 
     Leases that it would reach into go to other nodes, where that can be.
@@ -47,7 +47,7 @@ def renew(engine: Engine, uuid: str,
         when that was judged; ``None``: whichever has the uuid.
     :param expires_at: the new end, zone-aware; or
     :param ttl: in so many seconds from now.
-    :param limited: whether the limits of projects hold.
+    :param allowed: the limits that hold for the caller.
     :raises ReservationNotFound: there is none, or it has expired.
     :raises ReservationLimit: it has been renewed for long enough.
     :raises InvalidValue: the time is out of bounds.
@@ -62,8 +62,7 @@ def renew(engine: Engine, uuid: str,
             # NOTE: its generation and what it holds at one moment, and all
             # else after that.
             held, here = find.live(connection, uuid, now, permitted)
-            if limited:
-                limits.check_lifetime(engine.conf, held, end)
+            limits.check_lifetime(allowed, held, end)
             node = db_nodes.read_nodes(
                 connection, (held.node_uuid,), with_traits=False
             )[held.node_uuid]

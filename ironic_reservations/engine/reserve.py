@@ -61,7 +61,7 @@ class _Made:
 
 def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             observer: ironic_client.Ironic | None = None,
-            limited: bool = False) -> facts.Reservation:
+            allowed: limits.Limits = limits.NONE) -> facts.Reservation:
     """Promise the first node that can be promised, or say why there is none.
 
     A request that was served before (the same ``uuid``, or the same
@@ -71,7 +71,7 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     :param sees: which nodes the caller may know of.
     :param observer: Ironic with the caller's credentials, where there are
         such; otherwise this service asks with its own.
-    :param limited: whether the limits of projects hold.
+    :param allowed: the limits that hold for the caller.
     :raises ReservationLimit: the project may have no more.
     :raises NoNodeAvailable: with ``reasons``: one for each node of the
         list, or a count for each cause where no list was given.
@@ -91,7 +91,7 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         uuid = ask.uuid or str(uuid_module.uuid4())
         made = retry.until_committed(
             functools.partial(_attempt, engine, ask, sees, observer, unheld,
-                              uuid, limited),
+                              uuid, allowed),
             functools.partial(_look, engine, ask, uuid))
         obstacle = (_hold(engine, made) if isinstance(made, _Made)
                     else made)
@@ -124,7 +124,7 @@ def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
 def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
              observer: ironic_client.Ironic | None,
              unheld: Mapping[str, reasons.Reason],
-             uuid: str, limited: bool) -> _Made | reasons.Reason:
+             uuid: str, allowed: limits.Limits) -> _Made | reasons.Reason:
     now = engine.clock()
     need = plan.Need(_lasts(engine, ask, now), unheld=unheld)
     view = plan.look(engine, ask, sees, now, need)
@@ -135,11 +135,11 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         return lost or _Made(existing, before=True)
     choice = choose.choose(engine, ask, view, sees, observer, need)
     if engine.placement is None:
-        return _commit(engine, ask, choice, now, None, uuid, limited)
+        return _commit(engine, ask, choice, now, None, uuid, allowed)
     class_name = reservation_holds.class_of(choice.node)
     if isinstance(class_name, reasons.Reason):
         return class_name
-    return _commit(engine, ask, choice, now, class_name, uuid, limited)
+    return _commit(engine, ask, choice, now, class_name, uuid, allowed)
 
 
 def _look(engine: Engine, ask: pick.Ask,
@@ -209,12 +209,12 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
 
 def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
             now: datetime.datetime, class_name: str | None,
-            uuid: str, limited: bool) -> _Made:
+            uuid: str, allowed: limits.Limits) -> _Made:
     """Promise a node.
 
     :param class_name: by which it is to be held in Placement, if it is.
     :param uuid: of the reservation.
-    :param limited: whether the limits of projects hold.
+    :param allowed: the limits that hold for the caller.
     """
     # NOTE: confirming takes its time, and a client that asks for a minute
     # gets a minute.
@@ -229,9 +229,7 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
     with engine.database.write() as connection:
-        if limited:
-            limits.check_one_more(engine.conf, connection, ask.project_id,
-                                  made_at)
+        limits.check_one_more(allowed, connection, ask.project_id, made_at)
         commit.commit(connection, seen.picked(node, view.confirmed), now,
                       choice.difference)
         db_reservations.delete_void(connection, void, now)

@@ -75,6 +75,11 @@ class Enforcer:
                          conf.rbac_service_project_name}
                         if conf.rbac_service_role_elevated_access else {})
 
+    @property
+    def projects(self) -> bool:
+        """Check whether callers belong to projects at all."""
+        return self._ask
+
     def check(self, context: oslo_context.RequestContext, rule: str,
               target: Mapping[str, Any] | None = None) -> bool:
         """Tell whether a caller may do something."""

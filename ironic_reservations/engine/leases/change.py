@@ -39,15 +39,16 @@ from ironic_reservations.planner import leases
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
            project_id: str | None = None,
-           dry_run: bool = False, unlimited: bool = False) -> leases.Lease:
+           dry_run: bool = False,
+           allowed: limits.Limits | None = None) -> leases.Lease:
     """Extend, shorten, move, grow, shrink, heal or rename a lease.
 
     Nodes of a lease that has started stay; others make room for it.
 
     :param project_id: whose it has to be; ``None``: anybody's.
     :param dry_run: plan and answer, and change nothing.
-    :param unlimited: whether the caller may give the lease more than its
-        project may have.
+    :param allowed: the limits that hold for the caller; ``None``: those of
+        a project.
     :raises LeaseNotFound: there is none.
     :raises LeaseFrozen: that cannot be changed any more.
     :raises InvalidValue: the change makes no sense.
@@ -58,12 +59,12 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     :raises OutcomeUnknown: it may or may not have been changed.
     """
     permitted: list[leases.Lease] = []
-    limited = limits.counted(engine.conf, unlimited)
+    hold = limits.of(engine.conf, 'leases') if allowed is None else allowed
 
     def attempt() -> leases.Lease:
         now = engine.clock()
         before = lease_find.get(engine, lease_id, project_id)
-        after = _terms(engine, before, changes, now, limited)
+        after = _terms(engine, before, changes, now, hold)
         if after is before:
             return before
         if _same_promise(before, after, changes):
@@ -72,16 +73,16 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             replanned = lease_replan.replan(engine, before, after, changes,
                                             now)
             after = replanned.lease
-            if limited:
+            if hold.counted:
                 with engine.database.read() as connection:
                     lease_limits.read(
-                        engine.conf, connection, before.project_id, now,
+                        hold, connection, before.project_id, now,
                         before.id).check_lease(after, before)
         if not permitted:
             enforce.check_update(engine.conf, before, after)
             permitted.append(after)
         if not dry_run:
-            _commit(engine, before, after, replanned, now, limited)
+            _commit(engine, before, after, replanned, now, hold)
         return after
     changed = retry.until_committed(attempt, repeatable=True)
     if not dry_run:
@@ -103,7 +104,7 @@ def _same_promise(before: leases.Lease, after: leases.Lease,
 
 
 def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
-           now: datetime.datetime, limited: bool) -> leases.Lease:
+           now: datetime.datetime, allowed: limits.Limits) -> leases.Lease:
     """Give the lease as it would be, without its bookings planned anew."""
     begin = _start(lease, changes, now)
     end = lease.end if changes.end is None else changes.end
@@ -118,7 +119,7 @@ def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
         raise errors.LeaseFrozen(
             f'The lease {lease.id} is over; only its name can be changed.')
     if moved:
-        lease_terms.check_window(engine.conf, begin, end, now, limited)
+        lease_terms.check_window(allowed, begin, end, now)
     told = changes.before_end
     if told is None and lease.before_end is not None and moved:
         told = max(begin, end - (lease.end - lease.before_end))
@@ -264,10 +265,10 @@ def _event(event: leases.Event, time: datetime.datetime | None,
 
 def _commit(engine: Engine, before: leases.Lease, after: leases.Lease,
             replanned: lease_replan.Replanned | None,
-            now: datetime.datetime, limited: bool) -> None:
+            now: datetime.datetime, allowed: limits.Limits) -> None:
     with engine.database.write() as connection:
-        if replanned is not None and limited:
-            lease_limits.recheck(engine.conf, connection, after, now, before)
+        if replanned is not None:
+            lease_limits.recheck(allowed, connection, after, now, before)
         if replanned is not None:
             commit.commit(connection, replanned.difference.seen,
                           replanned.horizon.now, replanned.difference)

@@ -48,14 +48,16 @@ from ironic_reservations.planner.pool import plans as pool_plans
 
 
 def create(engine: Engine, ask: leases.LeaseAsk,
-           dry_run: bool = False, unlimited: bool = False) -> leases.Lease:
+           dry_run: bool = False,
+           allowed: limits.Limits | None = None) -> leases.Lease:
     """Promise a window on hosts, or say why not and what could be had.
 
     The lease is planned together with all those that have not started, which
     make room for it where they can.
 
     :param dry_run: plan and answer, and promise nothing.
-    :param unlimited: whether the project may have more than others.
+    :param allowed: the limits that hold for the caller; ``None``: those of
+        a project.
     :raises InvalidValue: the request makes no sense.
     :raises LeaseLimit: the operator does not allow it.
     :raises LeaseNotPermitted: the service that the operator asks does not.
@@ -75,8 +77,9 @@ def create(engine: Engine, ask: leases.LeaseAsk,
         if served is not None:
             return served
         ask = lease_flavors.read(engine, ask)
-    request = _Request(engine, ask, dry_run, *digests,
-                       limited=limits.counted(engine.conf, unlimited))
+    if allowed is None:
+        allowed = limits.of(engine.conf, 'leases')
+    request = _Request(engine, ask, dry_run, *digests, allowed=allowed)
     try:
         return retry.until_committed(request.attempt, request.look)
     except errors.LeaseLimit as exc:
@@ -89,7 +92,7 @@ class _Request:
 
     def __init__(self, engine: Engine, ask: leases.LeaseAsk,
                  dry_run: bool, key: str | None,
-                 digest: str | None, limited: bool = True) -> None:
+                 digest: str | None, allowed: limits.Limits) -> None:
         if not ask.wishes:
             raise errors.InvalidValue(
                 'The lease has no reservations. Give it at least one.')
@@ -106,7 +109,7 @@ class _Request:
         self._ids = [str(uuid_module.uuid4()) for _ in ask.wishes]
         self._lease_id = str(uuid_module.uuid4())
         self._key, self._digest = key, digest
-        self._limited = limited
+        self._allowed = allowed
         self._permitted = False
         self._outrun: set[str] = set()
 
@@ -127,23 +130,19 @@ class _Request:
         if served is not None:
             return served
         begin = lease_terms.start(ask.start, now)
-        lease_terms.check_window(engine.conf, begin, ask.end, now,
-                                 self._limited)
+        lease_terms.check_window(self._allowed, begin, ask.end, now)
         told = lease_terms.before_end(engine.conf, begin, ask.end,
                                       ask.before_end)
-        mosts = [wish.most for wish in ask.wishes]
-        if self._limited:
-            project = self._project(now)
-            project.check_one_more()
-            mosts = project.mosts(ask.wishes, begin, ask.end)
+        project = self._project(now)
+        project.check_one_more()
+        mosts = project.mosts(ask.wishes, begin, ask.end)
         horizon = engine.timelines.look(engine.database, now, self._wanted)
         demands = self._demands(horizon, max(begin, now), mosts)
         outcome = pool_planning.plan(horizon.pool, demands)
         if isinstance(outcome, pool_plans.PoolRefusal):
             raise lease_refused.refusal(
                 horizon, ask, demands, outcome,
-                lease_terms.latest_end(engine.conf, now) if self._limited
-                else None)
+                lease_terms.latest_end(self._allowed, now))
         lease = self._lease(horizon, begin, told, outcome)
         if not self._permitted:
             enforce.check_create(engine.conf, lease)
@@ -172,8 +171,10 @@ class _Request:
                 strict=True)]
 
     def _project(self, now: datetime.datetime) -> lease_limits.Project:
+        if not self._allowed.counted:
+            return lease_limits.Project(self._allowed, (), 0, now)
         with self._engine.database.read() as connection:
-            return lease_limits.read(self._engine.conf, connection,
+            return lease_limits.read(self._allowed, connection,
                                      self._ask.project_id, now)
 
     def within_limits(self) -> list[dict[str, Any]]:
@@ -182,7 +183,8 @@ class _Request:
         begin = lease_terms.start(self._ask.start, now)
         made = []
         for kind, ask in self._project(now).alternatives(self._ask, begin):
-            tried = _Request(self._engine, ask, True, None, None)
+            tried = _Request(self._engine, ask, True, None, None,
+                             self._allowed)
             # NOTE: who else decides is asked when it is asked for.
             tried._permitted = True
             try:
@@ -220,9 +222,8 @@ class _Request:
         changes = difference.compare(horizon, plan.pool)
         self._outrun.update(changes.seen.generations)
         with engine.database.write() as connection:
-            if self._limited:
-                lease_limits.recheck(engine.conf, connection, lease,
-                                     horizon.now)
+            lease_limits.recheck(self._allowed, connection, lease,
+                                 horizon.now)
             commit.commit(connection, changes.seen, horizon.now, changes)
             db_leases.insert(connection, lease, lease.start, self._key,
                              self._digest)

@@ -26,7 +26,6 @@ import datetime
 import hashlib
 import json
 
-from oslo_config import cfg
 import sqlalchemy as sa
 
 from ironic_reservations import errors
@@ -34,6 +33,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import limits
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import leases
 
@@ -76,15 +76,15 @@ class _Room:
 class Project:
     """What a project has, and what more it may have.
 
-    :param conf: the limits, in [leases].
+    :param allowed: the limits that hold for the caller.
     :param held: what it has been promised that is not over.
     :param count: how many leases it has that are not over.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts,
+    def __init__(self, allowed: limits.Limits,
                  held: Sequence[allowance.Held], count: int,
                  now: datetime.datetime) -> None:
-        self._limits = conf.leases
+        self._limits = allowed
         self._held = held
         self._count = count
         self._now = now
@@ -225,7 +225,7 @@ class Project:
         return allowance.seconds_ahead(self._of(kind), self._now)
 
 
-def read(conf: cfg.ConfigOpts, connection: sa.Connection,
+def read(allowed: limits.Limits, connection: sa.Connection,
          project_id: str | None, now: datetime.datetime,
          without: str | None = None) -> Project:
     """Read what a project has.
@@ -235,21 +235,24 @@ def read(conf: cfg.ConfigOpts, connection: sa.Connection,
     held = [allowance.Held(*row) for row in db_bookings.read_of_project(
         connection, project_id, now, without)]
     count = (db_leases.count_live(connection, project_id)
-             if conf.leases.max_leases_per_project else 0)
-    return Project(conf, held, count, now)
+             if allowed.max_leases_per_project else 0)
+    return Project(allowed, held, count, now)
 
 
-def recheck(conf: cfg.ConfigOpts, connection: sa.Connection,
+def recheck(allowed: limits.Limits, connection: sa.Connection,
             lease: leases.Lease, now: datetime.datetime,
             before: leases.Lease | None = None) -> None:
     """Check again, first in the transaction that writes a lease.
 
+    :param allowed: the limits that hold for the caller.
     :param before: the lease as it was.
     :raises Conflict: the project got something else meanwhile.
     """
+    if not allowed.counted:
+        return
     digest = hashlib.sha256(json.dumps(lease.project_id).encode()).hexdigest()
     db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
-    there = read(conf, connection, lease.project_id, now, lease.id)
+    there = read(allowed, connection, lease.project_id, now, lease.id)
     try:
         if before is None:
             there.check_one_more()

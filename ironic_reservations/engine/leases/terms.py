@@ -20,6 +20,7 @@ import datetime
 from oslo_config import cfg
 
 from ironic_reservations import errors
+from ironic_reservations.engine import limits
 from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import requirements
@@ -82,12 +83,11 @@ def start(asked: datetime.datetime | None,
     return asked
 
 
-def check_window(conf: cfg.ConfigOpts, begin: datetime.datetime,
-                 end: datetime.datetime, now: datetime.datetime,
-                 limited: bool = True) -> None:
+def check_window(allowed: limits.Limits, begin: datetime.datetime,
+                 end: datetime.datetime, now: datetime.datetime) -> None:
     """Check when a lease starts and ends.
 
-    :param limited: whether the limits of the operator hold.
+    :param allowed: the limits that hold for the caller.
     :raises InvalidValue: it does not end after its start, and after now.
     :raises LeaseLimit: it is too long, or too far away.
     """
@@ -97,29 +97,26 @@ def check_window(conf: cfg.ConfigOpts, begin: datetime.datetime,
             + (f'start_date {begin.isoformat()}.' if end <= begin
                else f'now, which is {now.isoformat()} here.')
             + ' Give a later end.')
-    if not limited:
-        return
-    limits = conf.leases
     seconds = (end - begin).total_seconds()
-    if limits.max_duration and seconds > limits.max_duration:
+    if allowed.max_duration and seconds > allowed.max_duration:
         raise errors.LeaseLimit(
             f'The lease would last {seconds:.0f} seconds; the operator '
-            f'allows {limits.max_duration}. Ask for a shorter one.',
-            limit='max_duration', allowed=limits.max_duration,
+            f'allows {allowed.max_duration}. Ask for a shorter one.',
+            limit='max_duration', allowed=allowed.max_duration,
             asked=int(seconds))
     ahead = (end - now).total_seconds()
-    if limits.max_horizon and ahead > limits.max_horizon:
+    if allowed.max_horizon and ahead > allowed.max_horizon:
         raise errors.LeaseLimit(
             f'The lease would end {ahead:.0f} seconds from now; the operator '
-            f'allows {limits.max_horizon}. Ask for an earlier one.',
-            limit='max_horizon', allowed=limits.max_horizon,
+            f'allows {allowed.max_horizon}. Ask for an earlier one.',
+            limit='max_horizon', allowed=allowed.max_horizon,
             asked=int(ahead))
 
 
-def latest_end(conf: cfg.ConfigOpts,
+def latest_end(allowed: limits.Limits,
                now: datetime.datetime) -> datetime.datetime | None:
-    """Give when every lease has to end, where the operator says so."""
-    ahead = conf.leases.max_horizon
+    """Return when every lease has to end, where the operator says so."""
+    ahead = allowed.max_horizon
     return now + datetime.timedelta(seconds=ahead) if ahead else None
 
 

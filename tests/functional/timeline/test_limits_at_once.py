@@ -19,6 +19,7 @@ from concurrent import futures
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.planner import leases
@@ -77,7 +78,8 @@ class _AtOnce:
         def hold(engine, number):
             reserve.reserve(engine, pick.Ask(
                 instance_uuid=world.new_uuid(), node_uuids=(nodes[number],),
-                project_id='ours'), world.ALL_NODES, None, True)
+                project_id='ours'), world.ALL_NODES, None,
+                limits.of(engine.conf, 'reservations'))
         self.assertEqual(_MOST, self._served(hold, errors.ReservationLimit))
 
 

@@ -13,6 +13,7 @@
 """What the operator allows: how long, how far ahead, how many."""
 
 from ironic_reservations import errors
+from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
 from tests import leasing
 from tests import world
@@ -200,7 +201,7 @@ class TestHog(_Limits):
         self.limited(max_hosts_per_project=1, max_leases_per_project=1)
         for _ in range(2):
             lease_create.create(self.leasing.engine, leasing.ask(
-                1, 2, leasing.wish(2)), unlimited=True)
+                1, 2, leasing.wish(2)), allowed=limits.NONE)
 
     def test_two_at_once_do_not_exceed_what_a_project_may_have(self):
         """Though they want different hosts: the later one is planned anew."""

@@ -16,6 +16,7 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
 from ironic_reservations.planner import pick
@@ -28,12 +29,18 @@ class TestLimits(world.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(reservations__max_per_project=2)
+        self.world = self.new_world(leases__project_limits=True,
+                                    reservations__max_per_project=2)
         self.nodes = self.world.enrol(6)
+
+    def limits(self):
+        return limits.of(self.world.conf, 'reservations')
 
     def reserve(self, project='ours', limited=True, **more):
         return self.world.reserve(*self.nodes, project_id=project,
-                                  limited=limited, **more)
+                                  allowed=(
+                                      self.limits() if limited
+                                      else limits.NONE), **more)
 
     def test_project_has_as_many_as_it_may(self):
         """Each project for itself; who may exceed limits is not counted."""
@@ -71,7 +78,7 @@ class TestLimits(world.TestCase):
             other, pick.Ask(instance_uuid=world.new_uuid(),
                             node_uuids=tuple(self.nodes[3:]),
                             project_id='ours'),
-            world.ALL_NODES, None, True))
+            world.ALL_NODES, None, self.limits()))
         self.assertRaises(errors.ReservationLimit, self.reserve)
         with self.world.engine.database.read() as connection:
             self.assertEqual(2, db_reservations.count_waiting(
@@ -85,7 +92,7 @@ class TestLimits(world.TestCase):
             self.world.clock.now += datetime.timedelta(seconds=_DAY - 60)
             try:
                 renew.renew(self.world.engine, held.uuid, ttl=_DAY,
-                            limited=True)
+                            allowed=self.limits())
             except errors.ReservationLimit as exc:
                 refusal = exc
                 break
@@ -94,5 +101,7 @@ class TestLimits(world.TestCase):
         self.assertEqual(('max_lifetime', 7 * _DAY), (
             refusal.details['limit'], refusal.details['allowed']))
         latest = datetime.datetime.fromisoformat(refusal.details['latest'])
-        renew.renew(self.world.engine, held.uuid, latest, limited=True)
-        renew.renew(self.world.engine, held.uuid, ttl=60, limited=True)
+        renew.renew(self.world.engine, held.uuid, latest,
+                    allowed=self.limits())
+        renew.renew(self.world.engine, held.uuid, ttl=60,
+                    allowed=self.limits())

@@ -23,6 +23,7 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations import policies
+from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
@@ -66,11 +67,12 @@ class Leases(root.Resource):
             self._engine, self._enforcer, context,
             ((wish.hypervisor_properties, wish.resource_properties)
              for wish in ask.wishes))
-        unlimited = _unlimited(self._enforcer, call, context.project_id)
+        allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
+                                   'leases', context.project_id)
         if basic.given(call.query.dry_run):
             return _answer(lease_create.create(
-                self._engine, ask, dry_run=True, unlimited=unlimited))
-        made = lease_create.create(self._engine, ask, unlimited=unlimited)
+                self._engine, ask, dry_run=True, allowed=allowed))
+        made = lease_create.create(self._engine, ask, allowed=allowed)
         base = url.root(call.environ, self._engine.conf)
         return _answer(made, 201, Location=f'{base}{_PATH}/{made.id}')
 
@@ -150,7 +152,9 @@ class Lease(root.Resource):
         return _answer(lease_change.change(
             self._engine, found.id, change,
             dry_run=bool(basic.given(call.query.dry_run)),
-            unlimited=_unlimited(self._enforcer, call, found.project_id)))
+            allowed=caller_limits.of(
+                self._engine.conf, self._enforcer, call.context, 'leases',
+                found.project_id)))
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -195,13 +199,6 @@ def _answer(lease: leases.Lease, status: int = 200,
             **headers: str) -> pecan.Response:
     return expose.answer({'lease': lease_shape.shape(lease)}, status,
                          **headers)
-
-
-def _unlimited(enforcer: policies.Enforcer, call: expose.Call,
-               project_id: str | None) -> bool:
-    """Return whether the caller may exceed the limits of a project."""
-    return enforcer.check(call.context, _POLICY + 'exceed_limits',
-                          {'project_id': project_id or ''})
 
 
 def _idempotency_key(call: expose.Call) -> str | None:

@@ -23,6 +23,7 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations import policies
+from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
@@ -70,7 +71,7 @@ class Reservations(root.Resource):
         with self._metrics.picking():
             made = reserve.reserve(self._engine, ask, sees,
                                    call.environ.get(OBSERVER),
-                                   _limited(self._engine, self._enforcer,
+                                   _allowed(self._engine, self._enforcer,
                                             call, context.project_id))
         base = url.root(call.environ, self._engine.conf)
         return expose.answer({'reservation': shaper(call.minor, base)(made)},
@@ -177,12 +178,11 @@ class Reservations(root.Resource):
             raise find.no_marker(marker)
 
 
-def _limited(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
-             project_id: str | None) -> bool:
-    """Return whether the limits of a project hold for the caller."""
-    return limits.counted(engine.conf, enforcer.check(
-        call.context, _POLICY + 'exceed_limits',
-        {'project_id': project_id or ''}))
+def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
+             project_id: str | None) -> limits.Limits:
+    """Return the limits that hold for the caller."""
+    return caller_limits.of(engine.conf, enforcer, call.context,
+                            'reservations', project_id)
 
 
 class Reservation(root.Resource):
@@ -207,7 +207,7 @@ class Reservation(root.Resource):
         return self._answer(call, renew.renew(
             self._engine, found.uuid, basic.given(wanted.expires_at),
             basic.given(wanted.ttl), found,
-            _limited(self._engine, self._enforcer, call, found.project_id)))
+            _allowed(self._engine, self._enforcer, call, found.project_id)))
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
