@@ -33,7 +33,8 @@ _CHANGING = (
 )
 _MEMBER = {'X_ROLES': 'member,reader', 'X_PROJECT_ID': 'red',
            'X_USER_ID': 'ada'}
-_OPERATOR = {'X_ROLES': 'admin,member,reader', 'X_PROJECT_ID': 'operators'}
+_OPERATOR = {'X_ROLES': 'admin,member,reader', 'X_PROJECT_ID': 'operators',
+             'openstack_system_scope': 'all'}
 
 
 def sample(name: str) -> Any:
