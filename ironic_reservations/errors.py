@@ -280,10 +280,10 @@ class OutcomeUnknown(DatabaseUnavailable):
     retry_after = 1
 
     def __init__(self, message: str = (
-            'The database of the reservations was lost while it was '
-            'committing: what was asked for may or may not have been done. '
-            'Look with GET, or ask again with the same uuid or '
-            'Idempotency-Key, which does nothing twice.'),
+            'The connection to the database of the reservations was lost '
+            'during a commit: the request may or may not have been carried '
+            'out. Check with GET, or send the request again with the same '
+            'uuid or Idempotency-Key, which never does it twice.'),
             **details: Any) -> None:
         super().__init__(message, **details)
 

@@ -43,10 +43,10 @@ def lines(reason: Mapping[str, Any]) -> list[str]:
     if short and at and 'hosts' in reason:
         head += f'no room for {short} instance(s) at {_shown(at)} '
     elif short and at:
-        head += f'{short} host(s) too few at {_shown(at)} '
+        head += f'{short} host(s) missing at {_shown(at)} '
     head += f'[{reason.get("code")}]'
     if not reason.get('proved', True):
-        head += ' (there may be a way that was not tried)'
+        head += ' (not proved: the request may be possible)'
     return [head,
             *(f'  {_lacking(each)}' for each in reason.get('hosts', ())),
             *(f'  {_blocker(each)}' for each in reason['blockers'])]
@@ -60,11 +60,12 @@ def offered(offer: Mapping[str, Any]) -> str:
 def _lacking(host: Mapping[str, Any]) -> str:
     """Give of what a host has too little for one more instance."""
     short = '; '.join(
-        (f'{each.get("amount")} {each["resource_class"]} too few'
+        (f"{each.get('amount')} {each['resource_class']} missing"
          if each.get('resource_class') else 'taken')
         + f' from {_shown(each.get("start_date"))} until '
         f'{_shown(each.get("end_date"))}' for each in host.get('short', ()))
-    return f'host {host.get("host")} has room for {host.get("room")}: {short}'
+    return (f"host {host.get('host')} has room for {host.get('room')} "
+            f'instance(s): {short}')
 
 
 def _blocker(blocker: Mapping[str, Any]) -> str:

@@ -126,15 +126,15 @@ class DatabaseClock:
         known = self.known(REFRESH, _PATIENCE)
         if known is None:
             raise errors.DatabaseUnavailable(
-                'The database of the reservations does not tell the time, so '
-                'nothing was promised or changed. Try again later; if it '
-                'lasts, tell the operator.')
+                'The database of the reservations does not return the time, '
+                'so nothing was promised or changed. Try again later; if this '
+                'continues, tell the operator.')
         if self.is_off(known):
             raise errors.ClockSkewed(
                 'The clock of the host that serves this request is off by '
-                f'{abs(known.skew):.0f} s, so it does not judge what is '
-                'promised, and nothing was changed. Try again: another host '
-                'may serve you. The operator should look at NTP there.')
+                f'{abs(known.skew):.0f} s, so it makes no promises, and '
+                'nothing was changed. Try again: another host may serve you. '
+                'The operator should check NTP on that host.')
         return _EPOCH + datetime.timedelta(
             seconds=known.offset + self._timer())
 
@@ -228,7 +228,7 @@ class DatabaseClock:
             with self._own.read() as connection:
                 found = self._ask(connection)
         except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
-            LOG.warning('The database does not tell the time: %s', exc)
+            LOG.warning('The database does not return the time: %s', exc)
         except Exception:
             LOG.exception('The time of the database could not be measured')
         else:
@@ -251,7 +251,8 @@ class DatabaseClock:
         assert best is not None
         if best[1] - best[0] > _SLOWEST:
             raise errors.DatabaseUnavailable(
-                f'it took {best[1] - best[0]:.1f} s, which is too long.')
+                f'the answer took {best[1] - best[0]:.1f} s, which is too '
+                'long.')
         return best
 
     def _take(self, before: float, after: float, said: float, host: float,
@@ -268,8 +269,9 @@ class DatabaseClock:
             offset = min(max(last.offset, low), high)
             if abs(offset - last.offset) > _JUMP:
                 LOG.warning(
-                    "The database's clock has moved by %+.1f s since it was "
-                    'asked %.0f s ago; all promises move with it',
+                    "The database's clock has moved by %+.1f s against this "
+                    "host's since it was asked %.0f s ago; all promises move "
+                    'with it',
                     offset - last.offset, after - last.at)
         error = (high - low) / 2
         self._measured = Measured(after, offset,
@@ -280,9 +282,10 @@ class DatabaseClock:
         off = self.is_off(known)
         if off and not self._off:
             LOG.error(
-                "This host's clock is off by %+.1f s from the database's, "
-                'more than [database] max_clock_skew; this host judges no '
-                'promises until that is put right', known.skew)
+                "This host's clock differs by %+.1f s from the database's, "
+                'which is more than [database] max_clock_skew; this host '
+                'serves no request that depends on the time until its clock '
+                'is corrected', known.skew)
         elif self._off and not off:
             LOG.info("This host's clock agrees with the database's again")
         self._off = off

@@ -207,8 +207,8 @@ def _commit(connection: sa.Connection,
         connection.invalidate()
         if not isinstance(exc, Exception) or _in_the_way(exc):
             raise
-        LOG.exception('The database of the reservations did not say what '
-                      'became of a COMMIT')
+        LOG.exception('The outcome of a COMMIT is not known: the connection '
+                      'to the database of the reservations was lost')
         raise errors.OutcomeUnknown from exc
 
 
@@ -227,16 +227,16 @@ def translated() -> Iterator[None]:
             raise Conflict(str(exc)) from exc
         if _misses_tables(exc):
             raise errors.DatabaseUnavailable(
-                'The database of the reservations has no tables, or old '
-                'ones. Run "ironic-reservations-dbsync upgrade" and try '
-                'again.') from exc
+                'The tables of the database of the reservations are missing '
+                'or out of date. Run "ironic-reservations-dbsync upgrade" and '
+                'try again.') from exc
         # NOTE: the driver's words may hold addresses and statements; they
         # go to the log, never to a client.
         LOG.exception('The database of the reservations failed')
         raise errors.DatabaseUnavailable(
-            'The database of the reservations does not answer, so nothing '
-            'was promised or changed. Try again later; if it lasts, tell the '
-            'operator.') from exc
+            'The database of the reservations does not answer, so nothing was '
+            'promised or changed. Try again later; if this continues, tell '
+            'the operator.') from exc
 
 
 def _in_the_way(exc: BaseException) -> bool:

@@ -80,8 +80,8 @@ def create_schema(database: db_connection.Database) -> None:
     :raises ValueError: there are tables of ours already.
     """
     if version(database) is not None:
-        raise ValueError('the database has a schema already; to bring it up '
-                         'to date, use "upgrade"')
+        raise ValueError('the database already has a schema; run "upgrade" to '
+                         'bring it up to date')
     upgrade(database)
 
 
@@ -110,8 +110,8 @@ def downgrade(database: db_connection.Database, revision: str,
             listed = ', '.join(f'{count} rows in {name}'
                                for name, count in held.items())
             raise WouldLoseRows(
-                f'this would delete promises that have been made ({listed}). '
-                'Delete the reservations first, or accept the loss with '
+                f'this would delete existing promises ({listed}). Delete the '
+                'reservations first, or accept the loss with '
                 '--accept-data-loss.')
     _run(database, command.downgrade, revision, wait)
 

@@ -80,10 +80,10 @@ def alone(database: db_connection.Database,
             except Exception as exc:
                 if _took_too_long(exc):
                     raise TableInUse(
-                        'a transaction of another program has kept a table '
-                        f'from being changed for {_TABLE_WAIT} s. Nothing is '
-                        'lost. End that transaction, or wait for it, and run '
-                        f'the command again ({_first_line(exc)}).') from exc
+                        'a transaction of another program has locked a table '
+                        f'for {_TABLE_WAIT} s. Nothing is lost. End that '
+                        'transaction, or wait for it, and run the command '
+                        f'again ({_first_line(exc)}).') from exc
                 raise
 
 
@@ -126,8 +126,8 @@ def _sqlite(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
                     'PRAGMA foreign_key_check').all()
                 if broken:
                     raise ValueError(
-                        'rows would be left that refer to others that are '
-                        f'not there, so nothing was changed: {broken[:5]}')
+                        'some rows would refer to rows that do not exist, so '
+                        f'nothing was changed: {broken[:5]}')
         finally:
             driver.execute(f'PRAGMA foreign_keys = {enforced}')
 
@@ -208,9 +208,9 @@ def _number(name: str) -> int:
 
 def _another(wait: float) -> AnotherMigrates:
     return AnotherMigrates(
-        'another process is migrating this database and has not come to an '
-        f'end in {wait:g} s, so nothing was changed. Wait for it, or end it '
-        'if it does not get on, and run the command again.')
+        'another process is migrating this database and has not finished '
+        f'within {wait:g} s, so nothing was changed. Wait for it, or stop it '
+        'if it makes no progress, and run the command again.')
 
 
 def _took_too_long(exc: BaseException | None) -> bool:

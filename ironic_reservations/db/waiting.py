@@ -50,8 +50,7 @@ def turn(rows: Collection[str]) -> Iterator[None]:
             if left <= 0 or any(_stuck(row, begun) for row in rows):
                 raise errors.Contention(
                     'Too many requests wait for the same node, which another '
-                    'process has not let go of. Nothing was changed; try '
-                    'again.')
+                    'process keeps locked. Nothing was changed; try again.')
             _changed.wait(left)
         for row in rows:
             _waiting.setdefault(row, []).append(begun)

@@ -83,13 +83,13 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     if end <= start:
         raise errors.InvalidValue(
             f'end {end.isoformat()} is not after start {start.isoformat()}. '
-            'Give a later end.')
+            'Send a later end.')
     if (count is None) != (duration is None):
         raise errors.InvalidValue(
-            'For the earliest start, both "count" and "duration" are needed.')
+            'For the earliest start, send both "count" and "duration".')
     if count is not None and not (count > 0 and (duration or 0) > 0):
         raise errors.InvalidValue(
-            '"count" and "duration" have to be greater than zero.')
+            '"count" and "duration" must be greater than zero.')
     wanted = lease_terms.requirement(hypervisor_properties,
                                      resource_properties)
     horizon = retry.until_committed(lambda: engine.timelines.look(
@@ -126,7 +126,7 @@ def _earliest(engine: Engine, horizon: timelines.Horizon, hosts: int,
     except OverflowError as exc:
         raise errors.InvalidValue(
             f'A lease of {duration.total_seconds():.0f} seconds would end '
-            'after the year 9999. Give a shorter duration.') from exc
+            'after the year 9999. Send a shorter duration.') from exc
     if hosts.bit_count() < count:
         return None
     margin = engine.conf.leases.cleaning_time * instants.SECOND

@@ -204,7 +204,7 @@ def _refusal(engine: Engine, ask: pick.Ask, outcome: pick.Refused,
     if more > 0:
         told += f'; and {more} more'
     return errors.NoNodeAvailable(
-        f'None of the nodes of the list can be reserved: {told}.',
+        f'None of the listed nodes can be reserved: {told}.',
         reasons=[reason.as_dict() for reason in outcome.reasons])
 
 
@@ -221,6 +221,6 @@ def _refusal_by_class(ask: pick.Ask, counts: Sequence[reasons.Count]
     listed = ', '.join(f'{count.nodes} {count.code}' for count in counts)
     return errors.NoNodeAvailable(
         f'No node with {wanted} can be reserved: '
-        + (f'of those that you may see, {listed}.' if listed
-           else 'you may see none.'),
+        + (f'of the nodes that you may see, {listed}.' if listed
+           else 'you may see no such node.'),
         reasons=[count.as_dict() for count in counts])

@@ -31,14 +31,14 @@ SORT_KEYS = db_reservations.SORT_KEYS
 def no_marker(marker: str) -> errors.ReservationNotFound:
     """Return the refusal of a marker, the same whether it is another's."""
     return errors.ReservationNotFound(
-        f'The marker {marker} is not a reservation of yours, or is none any '
-        'more. Begin again at the first page.')
+        f'The marker {marker} is not a reservation of yours, or the '
+        'reservation is over. Begin again at the first page.')
 
 
 def unknown(uuid: str) -> str:
     """Say that there is no such reservation."""
-    return (f'There is no reservation {uuid}: it was never made, has expired '
-            'or was released, or belongs to another project.')
+    return (f'There is no reservation {uuid}: it never existed, has expired, '
+            'was deleted, or belongs to another project.')
 
 
 def get(engine: Engine, uuid: str) -> facts.Reservation:

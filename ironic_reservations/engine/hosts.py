@@ -57,10 +57,11 @@ def add(engine: Engine, name: str,
     node = node or compute_hosts.find(engine, name)
     if node is None:
         raise errors.HostNotFound(
-            f'Ironic has no node {name}. Give the name or the uuid of one.'
+            f'Ironic has no node {name}. Send the name or the uuid of a node.'
             if engine.placement is None else
-            f'Ironic has no node {name}, and Placement no compute host: a '
-            'root provider with VCPUs. Give the name or the uuid of one.')
+            f'Ironic has no node {name}, and Placement has no compute host (a '
+            'root provider with VCPUs) of that name. Send the name or the '
+            'uuid of one.')
     made = _open(engine, [node], capabilities, asked_at)
     if not made:
         raise errors.HostExists(
@@ -90,12 +91,12 @@ def _check(capabilities: Mapping[str, str | None]) -> None:
     for name, value in capabilities.items():
         if name in requirements.BUILTIN:
             raise errors.InvalidValue(
-                f'A host has a property {name!r} of its own, which Ironic '
-                'tells. Choose another name for the capability.')
+                f'Every host has the property {name!r}, which comes from '
+                'Ironic. Choose another name for the capability.')
         if not 0 < len(name) <= _NAME or len(value or '') > _VALUE:
             raise errors.InvalidValue(
-                f'A capability has a name of at most {_NAME} characters, and '
-                f'a value of at most {_VALUE}.')
+                f'The name of a capability has at most {_NAME} characters, '
+                f'and its value at most {_VALUE}.')
 
 
 def _open(engine: Engine, nodes: Sequence[facts.Node],
@@ -165,8 +166,7 @@ def get(engine: Engine, host_id: int) -> leases.Host:
 
 def _unknown(ident: int | str) -> errors.HostNotFound:
     return errors.HostNotFound(
-        f'There is no host {ident}. "GET /v1/os-hosts" lists those that '
-        'there are.')
+        f'There is no host {ident}. "GET /v1/os-hosts" lists the hosts.')
 
 
 def find(engine: Engine, ident: str) -> leases.Host:
@@ -221,9 +221,9 @@ def remove(engine: Engine, host_id: int) -> None:
         if promised:
             raise errors.HostInUse(
                 f"Can't delete host {host_id}. The host is reserved. Set "
-                '"reservable" to false, which has leases that have not '
-                'started served by other hosts where that is possible, and '
-                'try again.')
+                '"reservable" to false, which moves leases that have not '
+                'started to other hosts where that is possible, and try '
+                'again.')
         with engine.database.write() as connection:
             commit.commit(connection, seen_module.of_nodes([host.node]),
                           engine.clock())
@@ -278,6 +278,6 @@ def set_private(engine: Engine, name: str, private: bool) -> Property:
         found = db_hosts.read_properties(connection, name)
     if not found:
         raise errors.PropertyNotFound(
-            f'No host has a capability {name!r}. '
-            '"GET /v1/os-hosts/properties" lists those that there are.')
+            f'No host has a capability {name!r}. "GET '
+            '/v1/os-hosts/properties" lists the capabilities.')
     return found[0]

@@ -112,9 +112,9 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
     used = db_reservations.count_waiting(connection, project_id, now)
     if used >= most:
         raise errors.ReservationLimit(
-            f'The project has {used} reservations that wait to be used; '
-            f'[reservations] max_per_project allows {most}. Use or release '
-            'one of them first.', limit='max_per_project', allowed=most,
+            f'The project has {used} reservations that have not been used '
+            f'yet, and [reservations] max_per_project allows {most}. Use or '
+            'delete one of them first.', limit='max_per_project', allowed=most,
             used=used, asked=1)
 
 
@@ -131,8 +131,8 @@ def check_lifetime(allowed: Limits, held: facts.Reservation,
             and end > max(latest, held.expires_at)):
         raise errors.ReservationLimit(
             f'The reservation began at {held.created_at.isoformat()} and can '
-            f'be renewed until {latest.isoformat()}, {most} seconds later, '
-            'by [reservations] max_lifetime. Renew it until then at most, '
+            f'be renewed until {latest.isoformat()}, {most} seconds later '
+            '([reservations] max_lifetime). Renew it until that time at most, '
             'use it, or lease a node.', limit='max_lifetime', allowed=most,
             used=int((held.expires_at - held.created_at).total_seconds()),
             asked=int((end - held.created_at).total_seconds()),

@@ -78,7 +78,7 @@ def settle(engine: Engine, passage: passages.Passage,
         lambda: _look(engine, passage, undo))
     if ticket is not None:
         _send(engine, ticket)
-        raise _overtaken(passage, 'What it has done is taken back')
+        raise _overtaken(passage, 'Its effect is being undone')
 
 
 def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
@@ -99,8 +99,8 @@ def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
         engine.ironic.delete_allocation(instance)
     except (ironic_client.Refused, errors.IronicUnavailable) as exc:
         LOG.error('The allocation %s could not be deleted: %s', instance, exc)
-        raise _overtaken(passage, 'It could not be taken back; the operator '
-                         'has been told') from exc
+        raise _overtaken(passage, 'Its effect could not be undone; the '
+                         'operator has been told') from exc
     raise _overtaken(passage, 'The allocation has been deleted')
 
 
@@ -119,8 +119,8 @@ def _look(engine: Engine, passage: passages.Passage,
         return None
     if undo is None or not ground.last or engine.ironic is None:
         _tell(engine, passage, ground)
-        raise _overtaken(passage, 'It could not be taken back; the operator '
-                         'has been told')
+        raise _overtaken(passage, 'Its effect could not be undone; the '
+                         'operator has been told')
     with engine.database.write() as connection:
         # NOTE: the generation tells that nobody has been let through since,
         # so that what Ironic shows is the doing of this request.
@@ -160,19 +160,20 @@ def _send(engine: Engine, ticket: tickets.Ticket) -> None:
         tickets.send(engine, ticket,
                      lambda token: call(ticket.node_uuid, token))
     except (ironic_client.Refused, errors.IronicUnavailable) as exc:
-        LOG.error('Node %s could not be taken back (%s). An operator has to '
-                  'undeploy it, or take its instance off.',
+        LOG.error('Node %s could not be taken back (%s). Undeploy it, or '
+                  'remove its instance_uuid.',
                   ticket.node_uuid, exc)
 
 
 def _tell(engine: Engine, passage: passages.Passage,
           ground: _Ground) -> None:
     LOG.error(
-        'A request for node %s was carried out by Ironic after the node had '
-        'become another\'s: its process stood still for longer than [guard] '
-        'passage_timeout, inside of Ironic. %s', passage.node_uuid,
-        'It is taken back.' if ground.last else 'The node has been used '
-        'since, so nothing is taken back; look at what is deployed there.')
+        'Ironic carried out a request for node %s after the node had been '
+        'promised to somebody else: the process was stopped inside of Ironic '
+        'for longer than [guard] passage_timeout. %s', passage.node_uuid,
+        'The node is being taken back.' if ground.last else 'The node has '
+        'been used since, so nothing is taken back. Check which instance is '
+        'deployed there.')
     if ground.held is not None:
         engine.announcer.tell(announce.UPDATE, ground.held,
                               announce.OVERTAKEN)
@@ -188,5 +189,5 @@ def _tell(engine: Engine, passage: passages.Passage,
 def _overtaken(passage: passages.Passage, what: str) -> errors.Overtaken:
     return errors.Overtaken(
         f'The request for node {passage.node_uuid} was held up for so long '
-        f'that the node had become somebody else\'s before Ironic carried '
-        f'it out. {what}. Ask for another node.')
+        'that the node was promised to somebody else before Ironic carried '
+        f'the request out. {what}. Ask for another node.')

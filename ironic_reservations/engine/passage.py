@@ -173,10 +173,10 @@ def _let_through(attempt: Callable[[], tuple[Passage, aside.Room | None]]
         return retry.until_committed(attempt)
     except errors.OutcomeUnknown as exc:
         raise errors.DatabaseUnavailable(
-            'The database of the reservations was lost while this request '
-            'was being let through, so Ironic was not asked and nothing was '
-            'done. For some minutes the node may look busy; try again '
-            'later.') from exc
+            'The connection to the database of the reservations was lost '
+            'while this request was being admitted, so it was not sent to '
+            'Ironic, and nothing was done. The node may look busy for some '
+            'minutes; try again later.') from exc
 
 
 def _closed(engine: Engine, connection: sa.Connection,
@@ -231,9 +231,9 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
     """
     if required and proof is None:
         raise errors.ReservationRequired(
-            'Allocations without a reservation are switched off by the '
-            'operator. Make a reservation first, and show its uuid in the '
-            'header OpenStack-Baremetal-Reservation.')
+            'The operator does not allow allocations without a reservation. '
+            'Make a reservation first, and send its uuid in the header '
+            'OpenStack-Baremetal-Reservation.')
 
     def attempt() -> tuple[Passage, aside.Room | None]:
         deadline = hand_over_by(engine)
@@ -255,7 +255,7 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
                 and held.node_uuid not in ask.node_uuids):
             raise errors.ProofInvalid(
                 f'The reservation {proof} does not exist, has expired, or is '
-                'not for one of the candidate nodes. Make a new one.')
+                'not for one of the candidate nodes. Make a new reservation.')
         _check_power(ask, node, observer or engine.ironic)
         room = _make_room(engine, node, now, leases.of_node(promised, now))
         return _open(engine, node, held, ask.instance_uuid, now, deadline,
@@ -276,8 +276,8 @@ def _check_power(ask: pick.Ask, node: facts.Node,
             if ask.powered and observer is not None else None)
     if seen is not None and seen.powered is False:
         raise errors.NoNodeAvailable(
-            f'Node {node.uuid} has a power state that Ironic does not know '
-            'yet, and Ironic allocates no such node. Try again later.',
+            f'Ironic does not know the power state of node {node.uuid} yet, '
+            'and does not allocate such a node. Try again later.',
             reasons=[reasons.Reason(
                 node.uuid, reasons.POWER_UNKNOWN,
                 'has a power state that Ironic does not know yet').as_dict()])
@@ -307,7 +307,7 @@ def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
                    or booking.node_uuid in ask.node_uuids)
     if not wanted:
         raise errors.ProofInvalid(
-            'None of the candidate nodes is one of the lease reservation '
+            'None of the candidate nodes belongs to the lease reservation '
             'that was shown.')
     ask = dataclasses.replace(ask, node_uuids=wanted,
                               lease_reservation_id=mine[0].reservation_id)
@@ -397,15 +397,16 @@ def check_in_time(engine: Engine, passage: Passage) -> None:
     """
     if engine.timer() < passage.deadline:
         return
-    LOG.warning('A request for node %s stood still for too long before it '
-                'was handed to Ironic, and was not', passage.node_uuid)
+    LOG.warning('A request for node %s was held up for too long before it was '
+                'handed to Ironic, so it was not sent', passage.node_uuid)
     try:
         close(engine, passage, False)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        LOG.warning('The reconciler has to find out that it was not: %s', exc)
+        LOG.warning('The reconciler has to find out that a request was not '
+                    'sent: %s', exc)
     raise errors.HandedOverLate(
         f'The request for node {passage.node_uuid} was held up in this '
-        'service for so long that others may count on the node by now. '
+        'service for so long that the node may have been promised to others. '
         'Nothing was sent to Ironic; try again.')
 
 
@@ -414,8 +415,9 @@ def doubt(engine: Engine, passage: Passage) -> None:
 
     The node is promised to nobody until the reconciler has found out.
     """
-    LOG.error('Ironic did not say what became of a request for node %s. '
-              'The node is promised to nobody until Ironic shows it.',
+    LOG.error('The outcome of a request for node %s is not known, because '
+              'Ironic did not answer or failed. The node is promised to '
+              'nobody until the outcome is known.',
               passage.node_uuid)
     try:
         with engine.database.write() as connection:
@@ -424,7 +426,7 @@ def doubt(engine: Engine, passage: Passage) -> None:
     except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
         # NOTE: the row is there, and nothing takes it away but the
         # reconciler; it only looks later.
-        LOG.warning('That could not be written down: %s', exc)
+        LOG.warning('The uncertain outcome could not be recorded: %s', exc)
 
 
 def accept(engine: Engine, passage: Passage) -> bool:

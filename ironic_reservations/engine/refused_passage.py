@@ -38,28 +38,28 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
     match verdict:
         case admit.Verdict.PROOF_REQUIRED:
             return errors.ProofRequired(
-                f'Node {node_uuid} is {_held(held, now)}. Whoever holds the '
-                'reservation shows its uuid in the header '
-                'OpenStack-Baremetal-Reservation (of a lease, the id of its '
-                'reservation); to get a node of your own, make a '
-                'reservation.', node_uuid=node_uuid)
+                f'Node {node_uuid} is {_held(held, now)}, and the request '
+                'shows no proof. The holder sends the uuid of the reservation '
+                '(of a lease: the id of its reservation) in the header '
+                'OpenStack-Baremetal-Reservation. To get a node of your own, '
+                'make a reservation.', node_uuid=node_uuid)
         case admit.Verdict.PROOF_INVALID:
             return errors.ProofInvalid(
-                f'The reservation {claim.proof} that was shown '
+                f'The reservation {claim.proof} '
                 + _why_invalid(node_uuid, claim, held, promised, now),
                 node_uuid=node_uuid)
         case admit.Verdict.LEASE_OVER:
             kind = (errors.ProofRequired if claim.proof is None
                     else errors.ProofInvalid)
             return kind(
-                f'The lease that had node {node_uuid} is over, and the node '
-                'is being taken back. Nobody can use it until it is '
-                'available again.', node_uuid=node_uuid)
+                f'The lease of node {node_uuid} is over, and the node is '
+                'being taken back. Nobody can use it until it is available '
+                'again.', node_uuid=node_uuid)
         case _:
             return errors.ReservationRequired(
-                f'Node {node_uuid} is not reserved, and the operator lets '
-                'nobody take it without a reservation. Make one first, and '
-                'show its uuid in the header '
+                f'Node {node_uuid} is not reserved, and the operator allows '
+                'nobody to use a node without a reservation. Make one first, '
+                'and send its uuid in the header '
                 'OpenStack-Baremetal-Reservation.', node_uuid=node_uuid)
 
 
@@ -79,14 +79,15 @@ def _why_invalid(node_uuid: str, claim: admit.Claim,
                 if booking.reservation_id == claim.proof
                 and booking.starts_at > now), None)
     if own is not None:
-        return (f'is that of a lease which starts at '
-                f'{own.starts_at.isoformat()}. Use the node from then on.')
+        return ('belongs to a lease that starts at '
+                f'{own.starts_at.isoformat()}. Use the node from that time '
+                'on.')
     taken = held is not None and held.live(now) or any(
         booking.begun or booking.starts_at <= now < booking.ends_at
         for booking in promised)
-    return f'is not the one of node {node_uuid}, ' + (
+    return f'is not valid for node {node_uuid}, ' + (
         'which is reserved for somebody else. ' if taken else
-        'which has none: it has expired, or was released. '
+        'which has no reservation: it has expired or was deleted. '
     ) + 'Make a new reservation.'
 
 
@@ -95,6 +96,6 @@ def promised(node_uuid: str,
     """Make the answer to one who would keep a lease from its node."""
     return errors.NodePromised(
         f'Node {node_uuid} is promised to a lease from {since.isoformat()} '
-        'on, and no other node was found for it. Use another node, or make '
-        'a lease that ends before that time.', node_uuid=node_uuid,
+        'on, and no other node was found for that lease. Use another node, or '
+        'make a lease that ends before that time.', node_uuid=node_uuid,
         since=since.isoformat())

@@ -93,7 +93,7 @@ def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
     room = aside.on(engine, node, now, end)
     if room.lost:
         raise errors.ExtensionRefused(
-            f'Node {node.uuid} {obstacle.text}. The reservation stays as it '
-            f'is, until {held.expires_at.isoformat()}; it can be renewed up '
-            'to the start of the lease at most.', reasons=[obstacle.as_dict()])
+            f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
+            f'{held.expires_at.isoformat()}; it can be renewed up to the '
+            'start of the lease at most.', reasons=[obstacle.as_dict()])
     return room

@@ -167,19 +167,19 @@ def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
     if by_uuid is not None and (by_uuid.instance_uuid, by_uuid.project_id) != (
             ask.instance_uuid, ask.project_id):
         raise errors.UuidInUse(
-            f'The uuid {ask.uuid} names a reservation that was made by '
-            'another request. Choose a new uuid, or leave it out.')
+            f'The uuid {ask.uuid} names a reservation that another request '
+            'made. Choose a new uuid, or leave it out.')
     if by_instance is None:
         return None
     if by_instance.project_id != ask.project_id:
         raise errors.InstanceReserved(
-            'Another project holds a reservation for the instance '
-            f'{ask.instance_uuid}. Use the uuid of an instance of yours.')
+            'Another project has a reservation for the instance '
+            f'{ask.instance_uuid}. Use the uuid of an instance of your own.')
     if ask.uuid not in (None, by_instance.uuid):
         raise errors.UuidInUse(
-            f'The instance {ask.instance_uuid} has the reservation '
-            f'{by_instance.uuid} already, not {ask.uuid}. Use that one, or '
-            'delete it first.')
+            f'The instance {ask.instance_uuid} already has the reservation '
+            f'{by_instance.uuid}, not {ask.uuid}. Use that one, or delete it '
+            'first.')
     return by_instance
 
 
@@ -198,7 +198,7 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
     if end <= made_at:
         raise errors.InvalidValue(
             f'expires_at {end.isoformat()} has passed while a node was being '
-            'confirmed. Nothing was reserved; ask for more time.')
+            'confirmed. Nothing was reserved. Send a later time.')
     if choice.free_until is not None and end > choice.free_until:
         # NOTE: the lease that starts there did not stand in the way of a
         # reservation that had been made at once.

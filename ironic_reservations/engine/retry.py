@@ -82,8 +82,8 @@ def until_committed(attempt: Callable[[], _T],
     if unsure is not None:
         raise unsure
     raise errors.Contention(
-        'Other requests changed the same nodes again and again while this '
-        'one was being planned. Nothing was changed; try again.')
+        'Other requests changed the same nodes each time that this request '
+        'was planned. Nothing was changed; try again.')
 
 
 @contextlib.contextmanager

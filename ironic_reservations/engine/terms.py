@@ -33,26 +33,26 @@ def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
     limits = conf.reservations
     if expires_at is not None and ttl is not None:
         raise errors.InvalidValue(
-            'Both expires_at and ttl are given, and they may differ. Send '
-            'one of them.')
+            'Both expires_at and ttl are given. Send one of them.')
     if expires_at is not None:
         seconds = (expires_at - now).total_seconds()
         if seconds <= 0:
             raise errors.InvalidValue(
-                f'expires_at {expires_at.isoformat()} is in the past; it is '
-                f'{now.isoformat()} here.')
+                f'expires_at {expires_at.isoformat()} is in the past; the '
+                f'time of the service is {now.isoformat()}. Send a later '
+                'time.')
         # NOTE: the request has been on its way for a while, so that the
         # shortest time may not be left in full.
         if seconds < limits.min_ttl - 1 or seconds > limits.max_ttl:
             raise errors.InvalidValue(
                 f'expires_at {expires_at.isoformat()} is {seconds:.0f} '
-                f'seconds from now; a reservation lasts from '
-                f'{limits.min_ttl} to {limits.max_ttl} seconds.')
+                f'seconds from now; a reservation lasts from {limits.min_ttl} '
+                f'to {limits.max_ttl} seconds.')
         return expires_at
     if ttl is None:
         ttl = max(limits.min_ttl, min(limits.default_ttl, limits.max_ttl))
     if not limits.min_ttl <= ttl <= limits.max_ttl:
         raise errors.InvalidValue(
-            f'ttl {ttl} is out of bounds; a reservation lasts from '
+            f'ttl {ttl} is out of range; a reservation lasts from '
             f'{limits.min_ttl} to {limits.max_ttl} seconds.')
     return now + datetime.timedelta(seconds=ttl)

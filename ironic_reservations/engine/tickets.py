@@ -123,10 +123,11 @@ def _tell_unguarded() -> None:
     if not _told.is_set():
         _told.set()
         LOG.warning(
-            'The API of Ironic that [ironic] in ironic-reservations.conf '
-            'leads to did not look at the ticket of a request: it runs '
-            'without the middleware "reservations". A request to it that is '
-            'held up on its way is carried out however late it comes.')
+            'The Ironic API that [ironic] in ironic-reservations.conf points '
+            'to did not check the ticket of a request: it runs without the '
+            'middleware "reservations". A request to it that is held up on '
+            'its way is carried out however late it arrives. Point [ironic] '
+            'at an API with the middleware.')
 
 
 def take(engine: Engine, token: str, node_uuid: str,
@@ -148,10 +149,11 @@ def take(engine: Engine, token: str, node_uuid: str,
                     seconds=engine.conf.guard.passage_timeout))
     if not retry.until_committed(attempt):
         raise errors.TicketInvalid(
-            f'The header {ironic_client.TICKET_HEADER} of this request is '
-            'unknown, void, used, or made for something else. Only the '
-            'reconciler sends it; where it is its own, the request came too '
-            'late, and what it asked for is looked at again.')
+            f'The ticket in the header {ironic_client.TICKET_HEADER} is '
+            'unknown, void, used, or was issued for something else. Only the '
+            'reconciler sends this header; a request of its own that gets '
+            'this answer was too late, and the reconciler checks the lease '
+            'again.')
     return passages.Passage(token, node_uuid, deadline)
 
 

@@ -27,7 +27,7 @@ from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
 
 #: What is said of a node that lacks what a lease asks for.
-UNSUITED = 'is not what the lease asks for any more'
+UNSUITED = 'does not match the properties of the lease any more'
 
 UNDEPLOY = 'undeploy'
 LEAVE = 'leave'
@@ -260,6 +260,6 @@ def at_end(node: facts.Node | None, action: str) -> AtEnd:
     if node_condition.passing(node) or node_condition.coming(node):
         return AtEnd(Act.WAIT, said)
     if node.provision_state == node_condition.AVAILABLE and occupied:
-        return AtEnd(Act.CLEAR, 'carries an instance')
+        return AtEnd(Act.CLEAR, 'has an instance')
     # NOTE: available, or in the hands of an operator.
     return AtEnd(Act.RELEASE)

@@ -134,8 +134,8 @@ def promise(uuid: str, occupancy: facts.Occupancy | None,
         return None
     return reasons.Reason(
         uuid, reasons.PROMISED,
-        f'is promised to a lease from {later.isoformat()} on, which no other '
-        'node was found for', since=later)
+        f'is promised to a lease from {later.isoformat()} on, and no other '
+        'node was found for that lease', since=later)
 
 
 def why_not(ask: Ask, uuid: str, node: facts.Node | None,
@@ -173,8 +173,7 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
             f'has the forbidden traits {", ".join(sorted(unwanted))}')
     if not node.reservable:
         return reasons.Reason(uuid, reasons.NOT_RESERVABLE,
-                              'has been closed for reservations by an '
-                              'operator')
+                              'is closed for reservations by the operator')
     if occupancy is not None and occupancy.closed:
         return reasons.Reason(
             uuid, reasons.RESERVATION_REQUIRED,
@@ -201,23 +200,23 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
         return reasons.Reason(uuid, reasons.INSTANCE_BOUND,
                               'is bound to an instance')
     if node.provision_state != facts.AVAILABLE:
-        state = ('a provision state that is not known yet'
+        state = ('an unknown provision state'
                  if node.provision_state is None
                  else f'the provision state {node.provision_state}')
         return reasons.Reason(uuid, reasons.WRONG_STATE,
                               f'is in {state}, not available')
     if ask.powered and node.powered is False:
         return reasons.Reason(uuid, reasons.POWER_UNKNOWN,
-                              'has a power state that Ironic does not know '
-                              'yet, and Ironic allocates no such node')
+                              'has no known power state yet, and Ironic does '
+                              'not allocate such a node')
     if occupancy is not None and occupancy.busy_until is not None:
         if occupancy.busy_until <= now:
             return reasons.Reason(
                 uuid, reasons.BUSY, 'may still be changed by an earlier '
-                'request, whose outcome is not known yet')
+                'request whose outcome is not known yet')
         return reasons.Reason(uuid, reasons.BUSY,
                               'is being deployed or changed by another '
-                              'request right now', occupancy.busy_until)
+                              'request', occupancy.busy_until)
     return None if occupancy is None else occupancy.unheld
 
 

@@ -84,7 +84,7 @@ class Standing:
                          self.reservation.state is not facts.State.RESERVED):
             return 'is being used without a lease'
         if node.instance_uuid is not None:
-            return 'carries an instance without a lease'
+            return 'has an instance without a lease'
         if node_condition.of(node) is node_condition.Condition.DEPLOYED:
             return node_condition.in_state(node)
         return None

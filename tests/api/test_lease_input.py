@@ -142,7 +142,7 @@ _POSTED: dict[str, tuple[Any, str, str]] = {
                                 _REFUSED, 'not JSON'),
     'flavor_that_cannot_be_read': (_flavored(
         vcpus=None, memory_mb=None, disk_gb=None), _REFUSED,
-        "the flavor '3' asks for cannot be looked up"),
+        "the flavor '3' cannot be looked up"),
     'no_flavor': (_flavored(flavor_id=None), _REFUSED,
                   'Missing parameter flavor_id'),
     'flavor_that_is_a_list': (_flavored(flavor_id=[]), _REFUSED,
@@ -228,11 +228,12 @@ _CHANGED: dict[str, tuple[Any, str, str]] = {
         {'id': '11111111-2222-3333-4444-555555555555', 'min': 1}]},
         _REFUSED, '11111111-2222-3333-4444-555555555555'),
     'amount_of_hosts': ({'reservations': [
-        {'id': '$reservation', 'amount': 1}]}, _REFUSED, 'is of hosts'),
+        {'id': '$reservation', 'amount': 1}]}, _REFUSED, 'reserves hosts'),
     'sizes_of_hosts': ({'reservations': [
-        {'id': '$reservation', 'vcpus': 1}]}, _REFUSED, 'is of hosts'),
+        {'id': '$reservation', 'vcpus': 1}]}, _REFUSED, 'reserves hosts'),
     'affinity_of_hosts': ({'reservations': [
-        {'id': '$reservation', 'affinity': None}]}, _REFUSED, 'is of hosts'),
+        {'id': '$reservation', 'affinity': None}]}, _REFUSED,
+        'reserves hosts'),
     'give_back_no_list': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555', 'give_back': '1'}]},
         _REFUSED, 'give_back'),

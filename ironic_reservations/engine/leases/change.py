@@ -148,8 +148,8 @@ def _start(lease: leases.Lease, changes: leases.LeaseChange,
         return lease.start
     if lease_replan.started(lease, now):
         raise errors.LeaseFrozen(
-            f'The lease {lease.id} has started at '
-            f'{lease.start.isoformat()}; its start cannot be moved any more.')
+            f'The lease {lease.id} started at {lease.start.isoformat()}; its '
+            'start cannot be changed any more.')
     return lease_terms.start(changes.start, now)
 
 
@@ -161,8 +161,8 @@ def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
     if unknown:
         raise errors.InvalidValue(
             f'The lease {lease.id} has no reservation '
-            f'{", ".join(sorted(unknown))}. Reservations can be changed, '
-            'not added.')
+            f"{', '.join(sorted(unknown))}. The reservations of a lease can "
+            'be changed, but none can be added.')
     return tuple(each if each.id not in asked
                  else _wish(each, _spoken(each, asked[each.id], started), now)
                  for each in lease.reservations)
@@ -179,27 +179,28 @@ def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
     if each.instances is None:
         if wish.amount is not None or wish.instances is not None:
             raise errors.InvalidValue(
-                f'The reservation {each.id} is of hosts: change "min" and '
-                '"max". It has no instances, and so no amount, no sizes and '
-                'no affinity.')
+                f'The reservation {each.id} reserves hosts: change "min" and '
+                '"max". The keys of instances (amount, sizes, affinity) do '
+                'not apply to it.')
         return wish
     if (wish.least, wish.most, wish.hypervisor_properties) != (None,) * 3:
         raise errors.InvalidValue(
-            f'The reservation {each.id} is of instances: change "amount". '
-            'It has no "min", no "max" and no "hypervisor_properties".')
+            f'The reservation {each.id} reserves instances: change "amount". '
+            'The keys "min", "max" and "hypervisor_properties" do not apply '
+            'to it.')
     change = wish.instances or instance_reservations.InstanceChange()
     after = each.instances.changed(change, each.most)
     if started and after != each.instances:
         raise errors.LeaseFrozen(
             f'The reservation {each.id} has started: its amount can be '
-            'changed, but neither the sizes of its instances nor their '
-            'affinity. Make another lease for other instances.')
+            'changed, but not the size or the affinity of its instances. Make '
+            'another lease for other instances.')
     if (each.resource_type == instance_reservations.FLAVOR_INSTANCE
             and after != each.instances):
         raise errors.InvalidValue(
-            f'The reservation {each.id} is of a flavor, which says the '
-            'sizes, and its instances are wherever there is room. Make '
-            'another lease for other ones.')
+            f'The reservation {each.id} was made for a flavor, which sets the '
+            'size of its instances, and it has no affinity. Make another '
+            'lease for other instances.')
     return dataclasses.replace(wish, least=wish.amount, most=wish.amount,
                                instances=change)
 
@@ -213,14 +214,15 @@ def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
     if unknown:
         raise errors.InvalidValue(
             f'The reservation {each.id} does not have the hosts '
-            f'{", ".join(sorted(unknown))}, so they cannot be given back.')
+            f"{', '.join(sorted(unknown))}, so they cannot be given back.")
     if wish.give_back and least is None and most is None:
         # What is given back is not to be made good for.
         left = len(there) - len(set(wish.give_back))
         if not left:
             raise errors.InvalidValue(
                 f'The reservation {each.id} would have no host left. Delete '
-                'the lease, or say with "min" how many others it needs.')
+                'the lease, or state with "min" how many other hosts it '
+                'needs.')
         least, most = min(each.least, left), min(each.most, left)
     changed = dataclasses.replace(
         each, least=each.least if least is None else least,

@@ -95,7 +95,7 @@ class _Request:
                  digest: str | None, allowed: limits.Limits) -> None:
         if not ask.wishes:
             raise errors.InvalidValue(
-                'The lease has no reservations. Give it at least one.')
+                'The lease has no reservations. Send at least one.')
         for wish in ask.wishes:
             lease_terms.check_wish(wish.least, wish.most, wish.resource_type,
                                    wish.instances)
@@ -241,8 +241,8 @@ def _served_before(engine: Engine, key: str | None,
             return None
         if found[1] != digest:
             raise errors.IdempotencyKeyReused(
-                'The idempotency key came with a different request before. '
-                'Send each request with a key of its own.')
+                'The same Idempotency-Key was sent with a different request '
+                'before. Send each request with its own key.')
         served = db_leases.read(connection, (found[0],))
     return served[0] if served else None
 

@@ -60,7 +60,8 @@ def on_end(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
         _ask(conf, 'on-end', lease.project_id, lease.user_id,
              {'lease': _told(lease)})
     except errors.LeaseNotPermitted as exc:
-        LOG.warning('The end of the lease %s could not be told: %s',
+        LOG.warning('The enforcement service could not be told that the lease '
+                    '%s has ended: %s',
                     lease.id, exc)
 
 
@@ -81,12 +82,12 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
             # NOTE: nobody else decides, nor gets the token.
             allow_redirects=False)
     except requests.RequestException as exc:
-        LOG.warning('The service at [leases] enforcement_url cannot be '
-                    'asked: %s', exc)
+        LOG.warning('The enforcement service ([leases] enforcement_url) '
+                    'cannot be reached: %s', exc)
         raise errors.LeaseNotPermitted(
-            'The service that decides about leases does not answer, so '
-            'nothing was promised or changed. Try again later; if it lasts, '
-            'tell the operator.') from exc
+            'The enforcement service, which decides about leases, does not '
+            'answer, so nothing was promised or changed. Try again later; if '
+            'this continues, tell the operator.') from exc
     if answer.status_code == 204:
         return
     raise errors.LeaseNotPermitted(_why(answer))
@@ -94,13 +95,15 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
 
 def _why(answer: requests.Response) -> str:
     if answer.status_code == 403:
-        return ('The service that decides about leases does not allow this '
-                f'one: {_message(answer) or "it gives no reason"}.')
-    LOG.warning('The service at [leases] enforcement_url answered %s',
+        return ('The enforcement service, which decides about leases, does '
+                'not allow this lease: '
+                f"{_message(answer) or 'it gives no reason'}.")
+    LOG.warning('The enforcement service ([leases] enforcement_url) answered '
+                '%s',
                 answer.status_code)
-    return ('The service that decides about leases answered '
-            f'{answer.status_code}, so nothing was promised or changed. '
-            'Tell the operator.')
+    return ('The enforcement service, which decides about leases, answered '
+            f'{answer.status_code}, so nothing was promised or changed. Tell '
+            'the operator.')
 
 
 def _message(answer: requests.Response) -> str | None:

@@ -25,7 +25,7 @@ from ironic_reservations.planner import leases
 def unknown(lease_id: str) -> errors.LeaseNotFound:
     """Say that there is no such lease."""
     return errors.LeaseNotFound(
-        f'There is no lease {lease_id}: it was never made, was deleted, or '
+        f'There is no lease {lease_id}: it never existed, was deleted, or '
         'belongs to another project.')
 
 

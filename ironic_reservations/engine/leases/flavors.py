@@ -62,18 +62,17 @@ def _read(engine: Engine, place: int, ident: str,
     where, shown = f'reservations[{place}]', ascii(ident)[:80]
     if engine.nova is None:
         raise errors.InvalidValue(
-            f'{where}: what the flavor {shown} asks for cannot be looked up: '
-            'this service is not connected to Nova. Send the flavor with it, '
-            'as Nova shows it, or vcpus, memory_mb, disk_gb, or ask for '
+            f'{where}: the flavor {shown} cannot be looked up, because this '
+            'service is not connected to Nova. Send the whole flavor as Nova '
+            'shows it, send vcpus, memory_mb and disk_gb, or ask for '
             f'{instance_reservations.VIRTUAL_INSTANCE}.')
     found = _find(engine.nova, ident)
     if found is None or not _may_use(engine.nova, found, project_id):
         # NOTE: the same for both, or anybody could find out what others have.
         raise errors.FlavorNotFound(
-            f'{where}: Nova has no flavor of the id or name {shown} that '
-            f'the project {project_id} may use. "openstack flavor list" '
-            'shows those that there are; for a private one the project needs '
-            'access to it.')
+            f'{where}: Nova has no flavor with the id or name {shown} that '
+            f'the project {project_id} may use. "openstack flavor list" shows '
+            'the flavors; a project needs access to a private one.')
     flavor = flavors.Flavor(found.vcpus, found.ram_mb, found.disk_gb,
                             found.ephemeral_gb, found.swap_mb,
                             found.extra_specs)
@@ -81,8 +80,8 @@ def _read(engine: Engine, place: int, ident: str,
         instance_flavors.request(flavor)
     except flavors.FlavorRefused as exc:
         raise errors.InvalidValue(
-            f'{where}: the flavor {shown} of Nova is nothing that can be '
-            f'reserved for. {exc}') from exc
+            f'{where}: the flavor {shown} of Nova cannot be reserved for. '
+            f'{exc}') from exc
     return flavor
 
 

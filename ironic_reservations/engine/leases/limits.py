@@ -97,7 +97,7 @@ class Project:
         most = self._limits.max_leases_per_project
         if most and self._count >= most:
             raise errors.LeaseLimit(
-                f'The project has {self._count} leases; [leases] '
+                f'The project has {self._count} leases, and [leases] '
                 f'max_leases_per_project allows {most}. End one of them '
                 'first.', limit='max_leases_per_project', allowed=most,
                 used=self._count, asked=1)
@@ -191,9 +191,10 @@ class Project:
         for room in self._rooms(kind, begin, end):
             if asked and asked > room.left:
                 raise errors.LeaseLimit(
-                    f'{room.sentence} This asks for {asked}. Ask for less, '
-                    'or end what is not needed any more.', limit=room.option,
-                    allowed=room.allowed, used=room.used, asked=asked)
+                    f'{room.sentence} This request needs {asked}. Ask for '
+                    'less, or end leases that are not needed any more.',
+                    limit=room.option, allowed=room.allowed, used=room.used,
+                    asked=asked)
 
     def _rooms(self, kind: _Kind, begin: datetime.datetime,
                end: datetime.datetime) -> Iterator[_Room]:
@@ -203,8 +204,8 @@ class Project:
                                           max(begin, self._now), end)
             yield _Room(
                 kind.at_once, at_once, used, max(0, at_once - used),
-                f'The project may have {at_once} {kind.what} at once, by '
-                f'[leases] {kind.at_once}, and has {used} of them in that '
+                f'The project may have {at_once} {kind.what} at the same time '
+                f'([leases] {kind.at_once}), and has {used} of them in that '
                 'window.')
         hours = getattr(self._limits, kind.hours)
         if hours:
@@ -213,8 +214,8 @@ class Project:
             left = max(0, int((hours * _HOUR - ahead) // max(1, length)))
             yield _Room(
                 kind.hours, hours, round(ahead / _HOUR), left,
-                f'The project may have {hours} hours of {kind.what} ahead of '
-                f'it, all together, by [leases] {kind.hours}, and has '
+                f'The project may have {hours} hours of {kind.what} ahead in '
+                f'all of its leases together ([leases] {kind.hours}), and has '
                 f'{ahead / _HOUR:.0f}; for {length / _HOUR:.1f} hours it can '
                 f'have {left} more.')
 

@@ -155,10 +155,10 @@ def _told(kind: str, horizon: timelines.Horizon,
         'later': f'The nearest later window is {window}.',
         'earlier': f'The nearest earlier window is {window}.',
         'shorter': f'A shorter lease, {window}, would be accepted.',
-        'no_affinity': 'Instances on any hosts, without affinity, would be '
-                       f'accepted {window}.',
+        'no_affinity': 'Without "affinity", on any hosts, the instances would '
+                       f'be accepted {window}.',
         'fewer': f'Fewer {what}, {wanted}, would be accepted {window}.',
-        'other_class': 'Hosts of another class would be accepted: '
+        'other_class': 'Hosts of another resource class would be accepted: '
                        f'{ask.wishes[0].resource_properties}.'}[kind]
     return {'kind': kind, 'detail': detail, 'lease': body(ask)}
 

@@ -33,8 +33,9 @@ from ironic_reservations.planner.pool import plans as pool_plans
 
 NO_HOST_MATCHES = 'no_host_matches'
 NO_HOST_TAKES_ALL = 'no_host_takes_all'
-#: How many blockers an answer tells.
+#: How many blockers an answer lists.
 _TOLD = 20
+_MOVABLE = 'leases that have not started'
 
 
 def refusal(horizon: timelines.Horizon, ask: leases.LeaseAsk,
@@ -106,45 +107,55 @@ def _why(horizon: timelines.Horizon, place: int,
     code: str = refused.cause.value
     if usable and offers.nowhere_together(horizon, demand, wanted.most):
         return NO_HOST_TAKES_ALL, (
-            f'Reservation {place} asks for {wanted.most} instances on one '
-            'host, with affinity true, and no host has room for all of them, '
-            'not even an empty one. Leave affinity out.')
-    if usable < _hosts_needed(horizon, demand):
+            f'Reservation {place} needs {wanted.most} instances on one host '
+            '("affinity" is true), but no host has room for all of them, '
+            'not even an empty one. Leave "affinity" out.')
+    needed = _hosts_needed(horizon, demand)
+    if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
-            f'Not enough hosts: {count} match what reservation {place} '
-            f'asks for, and {usable} of them can be used; it needs '
-            f'{_hosts_needed(horizon, demand)}.'
+            f'Not enough hosts: reservation {place} needs '
+            f'{_counted(needed, "host")}; {_matching(count)}'
+            + (f', and {usable} of them can be used.' if count else '.')
             + _sized(wanted)
             + _unfit(horizon, demand.eligible & ~horizon.usable)
             + _in_shares(horizon, wanted))
     if wanted.instances is not None and refused.cause.proved:
         return code, (
-            f'Not enough room {window}: of the {wanted.most} instances of '
-            f'reservation {place}, {refused.short} have no room'
+            f'Not enough room {window}: reservation {place} needs '
+            f'{_counted(wanted.most, "instance")}; {_matching(usable)}, but '
+            f'there is no room for {refused.short} of the instances'
             + ('' if at is None else f' at {offers.shown(at)}')
-            + f' on the {usable} hosts that can serve it, and moving other '
-            'leases does not help.')
+            + f', even if {_MOVABLE} are moved.')
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
-            f'Not enough hosts {window}: of the {usable} that can serve '
-            f'reservation {place}, which needs '
-            f'{_hosts_needed(horizon, demand)}, '
-            f'{refused.short} too few are free at {offers.shown(at)}, and '
-            'moving other leases does not help.')
+            f'Not enough hosts {window}: reservation {place} needs '
+            f'{_counted(needed, "host")}; {_matching(usable)}, but '
+            f'{needed - refused.short} of them can be free at '
+            f'{offers.shown(at)}, even if {_MOVABLE} are moved.')
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
-            f'Not enough hosts {window}: no assignment of the leases '
-            'that have not started leaves enough of the '
-            f'{usable} hosts free that can serve reservation {place}.')
+            f'Not enough hosts {window}: reservation {place} needs '
+            f'{_counted(needed, "host")}; {_matching(usable)}, but too few '
+            f'of them are free together, however {_MOVABLE} are moved.')
     return code, (
-        f'No way was found to serve reservation {place} {window}, '
-        'and not all ways were tried within the limit of the '
-        'search. There may be one.')
+        f'No hosts were found for reservation {place} {window}, and the '
+        'search stopped at its limit before all possibilities were tried: '
+        'the request may be possible.')
+
+
+def _counted(amount: int, what: str) -> str:
+    return f'{amount} {what}{"s" * (amount != 1)}'
+
+
+def _matching(hosts: int) -> str:
+    if not hosts:
+        return 'no host matches'
+    return '1 host matches' if hosts == 1 else f'{hosts} hosts match'
 
 
 def _hosts_needed(horizon: timelines.Horizon, demand: instances.Wish) -> int:
-    """Give how many hosts there have to be, whatever else is on them."""
+    """Return the least number of hosts, whatever else is on them."""
     if isinstance(demand, bookings.Demand):
         return demand.least
     if demand.affinity is False or not demand.eligible & horizon.pool.compute:
@@ -154,7 +165,7 @@ def _hosts_needed(horizon: timelines.Horizon, demand: instances.Wish) -> int:
 
 def _lacking(horizon: timelines.Horizon,
              each: pool_plans.HostShortage) -> dict[str, Any]:
-    """Tell what a host has too little of, and when."""
+    """Return the resources that a host has too little of, and when."""
     return {
         'host': str(horizon.standing(each.node).host.id), 'room': each.room,
         'short': [{'resource_class': spell.resource_class,
@@ -182,7 +193,7 @@ def _asked(request: flavors.Request) -> str:
     return (' Each instance needs '
             + ', '.join(f'{amount} {name}' for name, amount
                         in sorted(request.totals().items()))
-            + (f', and a host with the traits {", ".join(traits)}'
+            + (f', on a host with the traits {", ".join(traits)}'
                if traits else '') + '.')
 
 
@@ -191,8 +202,9 @@ def _in_shares(horizon: timelines.Horizon,
     count = horizon.pool.compute.bit_count()
     if wanted.instances is not None or not count:
         return ''
-    return (f' The {count} compute hosts are not had whole, but in '
-            'instances: ask for "virtual:instance" there.')
+    return (' A compute host cannot be leased as a whole: to use the '
+            f'{_counted(count, "compute host")}, ask for instances with '
+            '"virtual:instance".')
 
 
 def _unfit(horizon: timelines.Horizon, numbers: int) -> str:

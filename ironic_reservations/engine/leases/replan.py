@@ -224,8 +224,8 @@ class _Task:
                 raise errors.LeaseFrozen(
                     f'The reservation {each.id} has {len(stays)} hosts, and '
                     f'only {len(idle)} of them are not deployed. Undeploy '
-                    f'{surplus - len(idle)} more, or say which to take with '
-                    '"give_back".')
+                    f'{surplus - len(idle)} more, or name the hosts to give '
+                    'back in "give_back".')
             goes.extend(idle[-surplus:])
             stays = [row for row in stays if row not in goes]
         return stays, goes
@@ -246,8 +246,8 @@ class _Task:
         if any(not eligible >> self._number(row) & 1 for row in rows):
             raise errors.LeaseFrozen(
                 f'The reservation {each.id} has started, and some of its '
-                'hosts are not what it would ask for. Ask for what they '
-                'are, or give them back first.')
+                'hosts do not match the new properties. Ask for properties '
+                'that its hosts have, or give those hosts back first.')
 
     def _number(self, row: leases.NodeBooking) -> int:
         return self._horizon.fleet.number(row.node_uuid)

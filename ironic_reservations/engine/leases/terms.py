@@ -61,8 +61,9 @@ def check_terms(wanted: Iterable[requirements.Requirement]) -> None:
     terms = sum(each.terms for each in set(wanted))
     if terms > requirements.MAX_TERMS:
         raise errors.InvalidValue(
-            f'The properties of all reservations make {terms} comparisons. '
-            f'Write at most {requirements.MAX_TERMS} for one lease.')
+            f'The properties of all reservations of the lease make {terms} '
+            f'comparisons; at most {requirements.MAX_TERMS} are allowed. '
+            'Write fewer.')
 
 
 def start(asked: datetime.datetime | None,
@@ -77,9 +78,9 @@ def start(asked: datetime.datetime | None,
     # NOTE: clients send whole minutes, and mean the one that has begun.
     if asked < now.replace(second=0, microsecond=0):
         raise errors.InvalidValue(
-            f'start_date {asked.isoformat()} is in the past; it is '
-            f'{now.isoformat()} here. Send "now" for a lease that starts at '
-            'once.')
+            f'start_date {asked.isoformat()} is in the past; the time of the '
+            f'service is {now.isoformat()}. Send "now" for a lease that '
+            'starts at once.')
     return asked
 
 
@@ -95,20 +96,21 @@ def check_window(allowed: limits.Limits, begin: datetime.datetime,
         raise errors.InvalidValue(
             f'end_date {end.isoformat()} is not after '
             + (f'start_date {begin.isoformat()}.' if end <= begin
-               else f'now, which is {now.isoformat()} here.')
-            + ' Give a later end.')
+               else f'now, which is {now.isoformat()}.')
+            + ' Send a later end_date.')
     seconds = (end - begin).total_seconds()
     if allowed.max_duration and seconds > allowed.max_duration:
         raise errors.LeaseLimit(
             f'The lease would last {seconds:.0f} seconds; the operator '
-            f'allows {allowed.max_duration}. Ask for a shorter one.',
+            f'allows {allowed.max_duration}. Ask for a shorter lease.',
             limit='max_duration', allowed=allowed.max_duration,
             asked=int(seconds))
     ahead = (end - now).total_seconds()
     if allowed.max_horizon and ahead > allowed.max_horizon:
         raise errors.LeaseLimit(
             f'The lease would end {ahead:.0f} seconds from now; the operator '
-            f'allows {allowed.max_horizon}. Ask for an earlier one.',
+            f'allows {allowed.max_horizon}. Ask for a lease that ends '
+            'earlier.',
             limit='max_horizon', allowed=allowed.max_horizon,
             asked=int(ahead))
 
@@ -133,7 +135,8 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
     if not begin <= asked <= end:
         raise errors.InvalidValue(
             f'before_end_date {asked.isoformat()} is not within the lease, '
-            f'from {begin.isoformat()} until {end.isoformat()}.')
+            f'which lasts from {begin.isoformat()} until {end.isoformat()}. '
+            'Send a date within it, or leave it out.')
     return asked
 
 
@@ -145,20 +148,20 @@ def check_wish(least: int, most: int, kind: str,
     """
     if kind not in (leases.PHYSICAL_HOST, *instance_reservations.KINDS):
         raise errors.InvalidValue(
-            f'The resource_type {kind!r} is not served here; it has to be '
+            f'The resource_type {kind!r} is not supported. Use '
             f'"{leases.PHYSICAL_HOST}", or one of '
-            f'{", ".join(instance_reservations.KINDS)}.')
+            f"{', '.join(instance_reservations.KINDS)}.")
     if (instances is None) is not (kind == leases.PHYSICAL_HOST):
         raise errors.InvalidValue(
             f'A reservation of {kind} '
-            + ('needs the sizes of an instance.' if instances is None
-               else 'is of hosts, and has no instances.'))
+            + ('needs the size of an instance.' if instances is None
+               else 'reserves hosts, and takes no sizes of instances.'))
     if instances is not None:
         _check_instances(least, most, instances)
     if not 1 <= least <= most:
         raise errors.InvalidValue(
-            f'A reservation asks for min {least} and max {most} hosts. Give '
-            'numbers with 1 <= min <= max.')
+            f'A reservation has min {least} and max {most}. Send numbers with '
+            '1 <= min <= max.')
 
 
 def _check_instances(least: int, most: int, instances: (
@@ -166,13 +169,14 @@ def _check_instances(least: int, most: int, instances: (
         | instance_reservations.InstanceReservation)) -> None:
     if not 1 <= least == most:
         raise errors.InvalidValue(
-            f'A reservation asks for {least} to {most} instances. Give one '
+            f'A reservation has from {least} to {most} instances. Send one '
             'amount, of at least 1.')
     if min(instances.sizes) < 0 or (
             instances.flavor is None and not any(instances.sizes)):
         raise errors.InvalidValue(
-            'An instance has to have vcpus, memory_mb or disk_gb above zero, '
-            f'and none below; asked for were {instances.sizes}.')
+            f'The sizes of an instance are {instances.sizes}. Send vcpus, '
+            'memory_mb and disk_gb that are not negative, and at least one of '
+            'them above zero.')
 
 
 def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:

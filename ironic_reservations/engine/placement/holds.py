@@ -144,8 +144,8 @@ def keep(engine: Engine, node_uuid: str,
     found = retry.until_committed(attempt)
     if found is None:
         return Result(Verdict.BUSY, said=(
-            f'The node {node_uuid} is held for another promise, or about to '
-            'be.'))
+            f'The node {node_uuid} is held, or about to be held, for another '
+            'promise.'))
     if found.state is holds.HoldState.ACTIVE:
         return Result(Verdict.HELD, found)
     return carry_out(engine, found, instance_uuid)
@@ -208,8 +208,8 @@ def carry_out(engine: Engine, intended: holds.Hold,
             break
         intended = again
     raise errors.PlacementUnavailable(
-        f'It is not known whether the node {intended.node_uuid} was held in '
-        f'Placement, so it was given up: {answer.said}')
+        f'It is not known whether the node {intended.node_uuid} is held in '
+        f'Placement, so the reservation was given up: {answer.said}')
 
 
 def release(engine: Engine, owners: Collection[str]) -> bool:
@@ -324,7 +324,7 @@ def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
     hold_settle.reactivate(engine, moving)
     if answer.outcome is placement.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
-    LOG.warning('The hold of the node %(node)s is not handed to the instance '
+    LOG.warning('The hold of node %(node)s was not handed to the instance '
                 '%(instance)s: %(said)s', {
                     'node': moving.node_uuid, 'instance': instance_uuid,
                     'said': answer.said})
@@ -345,7 +345,8 @@ def confirm(engine: Engine, written: holds.Hold) -> Result:
     if there is not None:
         hold_settle.forget(engine, there)
     return Result(Verdict.BUSY, said=(
-        f'The node {written.node_uuid} was given up while it was being held.'))
+        f'The reservation of node {written.node_uuid} was given up while the '
+        'node was being held.'))
 
 
 def _not_written(engine: Engine, intended: holds.Hold,
@@ -413,7 +414,8 @@ def _remove_all(engine: Engine,
         answer = hold_calls.remove_all(engine, together)
         if answer.outcome is placement.Outcome.UNCERTAIN:
             # NOTE: a Placement that does not answer is not asked fifty times.
-            LOG.warning('%(count)s holds are taken back later: %(why)s',
+            LOG.warning('%(count)s holds could not be released yet, and will '
+                        'be later: %(why)s',
                         {'count': len(some), 'why': answer.said})
             return []
         if answer.done:
@@ -435,8 +437,9 @@ def _remove(engine: Engine, one: holds.Hold) -> bool:
     try:
         hold_calls.remove(engine, one)
     except errors.PlacementUnavailable as exc:
-        LOG.warning('The hold of the node %(node)s is taken back later: '
-                    '%(why)s', {'node': one.node_uuid, 'why': exc})
+        LOG.warning('The hold of node %(node)s could not be released yet, and '
+                    'will be later: %(why)s',
+                    {'node': one.node_uuid, 'why': exc})
         return False
     return True
 

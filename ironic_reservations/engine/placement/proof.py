@@ -44,7 +44,7 @@ def shown(engine: Engine, node_uuid: str, reservation_id: str,
     except errors.PlacementUnavailable as exc:
         raise errors.ProofUnknown(
             f'Node {node_uuid} is leased, the request shows no proof, and '
-            'whether its instance has the node by that lease cannot be '
-            f'known: {exc}', node_uuid=node_uuid) from exc
+            'Placement could not tell whether the instance got the node '
+            f'through that lease: {exc}', node_uuid=node_uuid) from exc
     return there.get(reservation_look.child_of(node_uuid), {}).get(
         reservation_providers.class_of(reservation_id), 0) > 0

@@ -122,9 +122,9 @@ def ensure(engine: Engine,
         time.sleep(_PAUSE)
     else:
         raise errors.PlacementUnavailable(
-            f'The reservation {reservation.uuid} is there, and its node '
+            f'The reservation {reservation.uuid} exists, and its node '
             f'{reservation.node_uuid} is being held in Placement at this '
-            'moment. Ask again.')
+            'moment. Try again.')
     obstacle = _obstacle(result, reservation.node_uuid)
     if obstacle is not None:
         _end(engine, reservation)
@@ -153,7 +153,7 @@ def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:
         may |= {each.uuid for each in client.providers(
             resources=f'{name}:1')}
     return {uuid: reasons.Reason(
-        uuid, reasons.HELD_ELSEWHERE, 'has no room for one more in Placement')
+        uuid, reasons.HELD_ELSEWHERE, 'has no room left in Placement')
         for uuid in classes if uuid not in may}
 
 
@@ -175,11 +175,10 @@ def _obstacle(result: hold_cases.Result,
     told = {
         _Verdict.TAKEN: 'is held in Placement by '
                         + ', '.join(result.consumers),
-        _Verdict.CLOSED: 'is closed in Placement, where Nova offers it to '
-                         'nobody now',
+        _Verdict.CLOSED: 'is closed in Placement, so that Nova offers it to '
+                         'nobody',
         _Verdict.UNKNOWN: 'cannot be held in Placement: '
                           + result.said.rstrip('.'),
-        _Verdict.BUSY: 'is being changed in Placement by another request '
-                       'right now'}
+        _Verdict.BUSY: 'is being changed in Placement by another request'}
     return reasons.Reason(node_uuid, _CODES[result.verdict],
                           told[result.verdict])

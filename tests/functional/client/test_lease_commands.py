@@ -97,7 +97,7 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertEqual('', refused.stdout)
         for words in (
                 '[lease.refused] (HTTP 409)',
-                '\n  reservation 0: 1 host(s) too few at '
+                '\n  reservation 0: 1 host(s) missing at '
                 '2050-01-01 10:00:00 UTC [shortage]',
                 'in the way: 2 host(s) from 2050-01-01 10:00:00 UTC until '
                 '2050-01-01 12:00:00 UTC, of your lease',

@@ -161,7 +161,7 @@ class _LostCommit:
         told = self.assertRaises(errors.DatabaseUnavailable, passage.admit,
                                  self.world.engine, self.node)
         self.assertEqual('service.database_unavailable', told.code)
-        self.assertIn('Ironic was not asked', str(told))
+        self.assertIn('not sent to Ironic', str(told))
 
     def test_lost_before_the_commit(self):
         """Nothing has been changed then, and that is what is told."""

@@ -100,7 +100,7 @@ class TestAdd(ground.TestCase):
             refused = self.assertRaises(errors.HostNotFound, hosts.add,
                                         self.engine, name, {})
             self.assertIn('Ironic has no node', str(refused))
-            self.assertIn('Placement no compute host', str(refused))
+            self.assertIn('Placement has no compute host', str(refused))
         self.assertEqual([], hosts.page(self.engine))
 
     def test_node_that_ironic_knows_by_its_uuid_only_is_no_compute_host(

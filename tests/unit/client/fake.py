@@ -243,7 +243,7 @@ class FakeService(fixtures.Fixture):
 def refused(*nodes: str) -> errors.NoNodeAvailable:
     """Give the refusal that names a reason for each of some nodes."""
     return errors.NoNodeAvailable(
-        'None of the nodes of the list can be reserved: '
+        'None of the listed nodes can be reserved: '
         + '; '.join(f'node {node} is in maintenance' for node in nodes) + '.',
         reasons=[{'node_uuid': node, 'code': 'maintenance',
                   'detail': 'is in maintenance'} for node in nodes])

@@ -55,7 +55,7 @@ class LeaseRefusalTest(testtools.TestCase):
         self.assertEqual(
             'Not enough hosts: 1 too few. [lease.refused] (HTTP 409) '
             '(Request-ID: req-1)\n'
-            '  reservation 0: 1 host(s) too few at 2030-01-31 12:00:00 UTC '
+            '  reservation 0: 1 host(s) missing at 2030-01-31 12:00:00 UTC '
             '[shortage]\n'
             '    in the way: 2 host(s) from 2030-01-31 11:00:00 UTC until '
             '2030-01-31 13:00:00 UTC, of your lease with the reservation '
@@ -79,16 +79,17 @@ class LeaseRefusalTest(testtools.TestCase):
         self.assertIn(
             '\n  reservation 0: no room for 1 instance(s) at 2030-01-31 '
             '12:00:00 UTC [shortage]\n'
-            '    host 3 has room for 1: 2 VCPU too few from 2030-01-31 '
-            '12:00:00 UTC until 2030-01-31 13:00:00 UTC\n'
-            '    host 4 has room for 0: taken from 2030-01-31 12:00:00 UTC '
-            'until 2030-01-31 13:00:00 UTC', str(told))
+            '    host 3 has room for 1 instance(s): 2 VCPU missing from '
+            '2030-01-31 12:00:00 UTC until 2030-01-31 13:00:00 UTC\n'
+            '    host 4 has room for 0 instance(s): taken from '
+            '2030-01-31 12:00:00 UTC until 2030-01-31 13:00:00 UTC',
+            str(told))
 
     def test_the_search_limit_is_told(self):
         """There may be a way."""
         told = read(reasons=[{**REASON, 'code': 'search_limit', 'at': None,
                               'proved': False, 'blockers': []}], offers=[])
-        self.assertIn('\n  reservation 0: [search_limit] (there may be',
+        self.assertIn('\n  reservation 0: [search_limit] (not proved',
                       str(told))
 
     def test_offers_can_be_posted(self):

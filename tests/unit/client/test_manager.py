@@ -161,7 +161,7 @@ class RefusalTest(base.ClientTestCase):
         self.assertEqual('reservation.no_node_available', error.code)
         self.assertEqual('maintenance', error.reasons[0]['code'])
         self.assertEqual(
-            'None of the nodes of the list can be reserved. '
+            'None of the listed nodes can be reserved. '
             '[reservation.no_node_available] (HTTP 409) '
             '(Request-ID: req-fake)\n'
             f'  node {self.node}: is in maintenance [maintenance]',
@@ -170,8 +170,8 @@ class RefusalTest(base.ClientTestCase):
     def test_causes_that_are_counted_are_told_too(self):
         """A pick by class counts instead of naming each node."""
         self.service.answers = [service_errors.NoNodeAvailable(
-            'No node with the resource class gold can be reserved: of those '
-            'that you may see, 12 reserved.',
+            'No node with the resource class gold can be reserved: of the '
+            'nodes that you may see, 12 reserved.',
             reasons=[{'code': 'reserved', 'nodes': 12}])]
         error = self.assertRaises(exc.Conflict, self.manager.create,
                                   base.INSTANCE, resource_class='gold')

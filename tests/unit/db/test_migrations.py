@@ -169,7 +169,7 @@ class TestDbsync(MigrationTestCase):
         self.assertEqual(0, self.command('create_schema')[0])
         code, said, complained = self.command('create_schema')
         self.assertEqual((1, ''), (code, said))
-        self.assertIn('use "upgrade"', complained)
+        self.assertIn('run "upgrade"', complained)
 
     def test_downgrade_wants_the_loss_accepted(self):
         self.command('upgrade')

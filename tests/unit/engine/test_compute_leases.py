@@ -68,7 +68,7 @@ class TestSharing(ComputeTestCase):
         self.assertEqual([1, 1, 1], list(self.places(apart).values()))
         refused = self.leasing.refused(2, 3, leasing.instances(
             4, 1, affinity=False))
-        self.assertIn('it needs 4', str(refused))
+        self.assertIn('needs 4 hosts', str(refused))
 
     def test_windows_back_to_back_share_nothing(self):
         """No margin: nobody cleans a host because an instance has left."""
@@ -80,7 +80,8 @@ class TestSharing(ComputeTestCase):
         self.leasing.compute_hosts(3)
         reason, = self.leasing.refused(1, 2).details['reasons']
         self.assertEqual('no_host_matches', reason['code'])
-        self.assertIn('3 compute hosts are not had whole', reason['detail'])
+        self.assertIn('as a whole: to use the 3 compute hosts',
+                      reason['detail'])
         node, = self.leasing.hosts(1)
         self.assertEqual({node}, self.leasing.nodes(
             self.leasing.create(1, 2)))

@@ -165,7 +165,7 @@ class TestEnforcement(world.TestCase):
         for how in self._ways_to_fail():
             with self.subTest(how=how):
                 said = self._refused(self.leasing.create, 1, 3)
-                self.assertIn('The service that decides about leases', said)
+                self.assertIn('The enforcement service', said)
                 self.assertNotIn('oops', said)
 
     def test_service_that_fails_refuses_a_change(self):

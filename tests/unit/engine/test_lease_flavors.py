@@ -163,8 +163,8 @@ class TestNames(TestCase):
         refused = self.assertRaises(
             errors.FlavorNotFound, self.leasing.create, 1, 3,
             leasing.wish(), named('none'))
-        self.assertIn("reservations[1]: Nova has no flavor of the id or name "
-                      "'none'", str(refused))
+        self.assertIn("reservations[1]: Nova has no flavor with the id or "
+                      "name 'none'", str(refused))
         self.assertEqual([], self.leasing.rows())
 
     def test_private_flavor_is_for_those_who_may_use_it(self) -> None:

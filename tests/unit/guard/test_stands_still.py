@@ -134,7 +134,7 @@ class TestInsideOfIronic(StandsStillTestCase):
         self.ironic.before['PUT'] = self.meanwhile(
             lambda: made.append(self.reserve()))
         refused = self.assertRaises(errors.Overtaken, self.deploy)
-        self.assertIn('taken back', str(refused))
+        self.assertIn('is being undone', str(refused))
         self.passes()
         self.assert_mine(made[0])
         self.world.clock.advance(LONG)
@@ -160,7 +160,7 @@ class TestInsideOfIronic(StandsStillTestCase):
             self.ironic.answers['PUT'] = [202]
         self.ironic.before['PUT'] = self.meanwhile(used)
         refused = self.assertRaises(errors.Overtaken, self.deploy)
-        self.assertIn('could not be taken back', str(refused))
+        self.assertIn('could not be undone', str(refused))
         self.assertEqual(('active', 'in_use'), (
             self.there().provision_state, self.world.state_of(made[0])))
 
