@@ -34,27 +34,34 @@ _PAUSE = 1.0
 
 
 class Aftermath:
-    """What is done once the last fault has ended."""
+    """What is done once the last fault has ended.
+
+    :param within: how long it may take until there is quiet, in seconds.
+    :param first: whether it ends where there is none.
+    """
 
     def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
-                 written: journal.Journal, within: float = WITHIN) -> None:
+                 written: journal.Journal, within: float = WITHIN,
+                 first: bool = False) -> None:
         self._cloud = over_there
         self._operator = operator
         self._written = written
         self._within = within
+        self._first = first
         self._database = over_there.tables()
 
     def run(self) -> None:
         """Wait for quiet twice: while promises go on, and without any."""
         self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
-        self._wait('the last fault', quiet.unsettled)
-        self._wait('the end of all promises', quiet.left_over,
-                   self._end_all)
+        left = self._wait('the last fault', quiet.unsettled)
+        if not (left and self._first):
+            self._wait('the end of all promises', quiet.left_over,
+                       self._end_all)
 
     def _wait(self, phase: str,
               look: Callable[[quiet.Snapshot], list[quiet.Left]],
               meanwhile: Callable[[quiet.Snapshot], None] | None = None
-              ) -> None:
+              ) -> list[quiet.Left]:
         began = journal.now()
         while True:
             now = self._snapshot()
@@ -67,6 +74,7 @@ class Aftermath:
             time.sleep(_PAUSE)
         self._written.write('snapshot', phase=phase, at=journal.now(),
                             waited=waited, left_over=left, **now)
+        return left
 
     def _snapshot(self) -> dict[str, Any]:
         tables = {}

@@ -63,6 +63,7 @@ class Balancer:
         self._lock = threading.Lock()
         self._holds: list[tuple[float, Callable[[bytes], bool]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._on_hold = 0
         self._server = net.run(asyncio.start_server(
             self._serve, *place, limit=_LIMIT))
         self.port = int(self._server.sockets[0].getsockname()[1])
@@ -81,6 +82,11 @@ class Balancer:
         with self._lock:
             left, self._holds = len(self._holds), []
             return left
+
+    @property
+    def holds(self) -> bool:
+        """Whether a request is being held back right now."""
+        return self._on_hold > 0
 
     def _held(self, request: bytes) -> float:
         with self._lock:
@@ -108,7 +114,11 @@ class Balancer:
         if held:
             self._late(request.split(b'\r\n', 1)[0].decode(
                 errors='replace')[:120], held)
-            await asyncio.sleep(held)
+            self._on_hold += 1
+            try:
+                await asyncio.sleep(held)
+            finally:
+                self._on_hold -= 1
         targets = list(self._targets)
         self._choice.shuffle(targets)
         for target in targets:

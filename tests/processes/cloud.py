@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import pathlib
 import random
@@ -33,6 +32,7 @@ import sqlalchemy as sa
 from tests.processes import balancer
 from tests.processes import compute_hosts
 from tests.processes import database_proxy
+from tests.processes import mix as mixes
 from tests.processes import mutations
 from tests.processes import people
 from tests.processes import process
@@ -49,31 +49,7 @@ _IRONIC_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
                   'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
 #: The usual port of JSON-RPC.
 _RPC = 8089
-_CLASSES = {'gold': 6, 'silver': 4}
 SIZES = {'cpus': 8, 'memory_mb': 16384, 'local_gb': 100}
-
-
-@dataclasses.dataclass(frozen=True)
-class Times:
-    """How long things may take, in seconds; low, so that storms are short.
-
-    :ivar rpc: until an API gives up on its conductor.
-    :ivar conductor: until a conductor does what it was sent, or never.
-    :ivar late: within that time whatever has been sent is done, refused, or
-        never done: the longest hold, the longest stop, and all time-outs.
-    """
-
-    rpc: int = 6
-    passage: int = 10
-    conductor: int = 30
-    claim: int = 5
-    client: float = 10.0
-    longest_stop: float = 14.0
-    longest_hold: float = 20.0
-    late: float = 60.0
-
-
-TIMES = Times()
 
 
 class Cloud(fixtures.Fixture):
@@ -86,13 +62,17 @@ class Cloud(fixtures.Fixture):
     :param mutation: what is broken on purpose.
     :param with_placement: whether promises are held in a Placement, and
         there are compute hosts.
+    :param mix: how many nodes there are, and how long things may take.
     """
 
     def __init__(self, kind: str, folder: pathlib.Path,
                  choice: random.Random, late: Any,
                  mutation: str | None = None,
-                 with_placement: bool = False) -> None:
+                 with_placement: bool = False,
+                 mix: mixes.Mix | None = None) -> None:
         super().__init__()
+        self.mix = mix or mixes.Mix()
+        self.times = self.mix.times
         self._with_placement = with_placement
         self.placement: compute_hosts.Placement | None = None
         self.kind = kind
@@ -252,12 +232,12 @@ class Cloud(fixtures.Fixture):
             'database': {'connection': self._proxied(name)},
             'oslo_policy': {'policy_file': self.folder / 'our-policy.yaml'},
             'reservations': {'min_ttl': 1, 'sweep_interval': 1},
-            'guard': {'passage_timeout': TIMES.passage,
-                      'rpc_timeout': TIMES.conductor},
-            'leases': {'claim_ttl': TIMES.claim, 'max_backoff': 2,
+            'guard': {'passage_timeout': self.times.passage,
+                      'rpc_timeout': self.times.conductor},
+            'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,
                        'workers': 4},
             'ironic': {'poll_interval': 1, 'full_poll_interval': 5,
-                       'claim_ttl': TIMES.claim, 'timeout': 10,
+                       'claim_ttl': self.times.claim, 'timeout': 10,
                        'auth_type': 'admin_token', 'endpoint': ironic,
                        'endpoint_override': ironic,
                        'token': people.SERVICE.token},
@@ -287,7 +267,7 @@ class Cloud(fixtures.Fixture):
             'database': {'connection': self._theirs},
             'oslo_policy': {'policy_file': self.folder / 'policy.yaml'},
             'json_rpc': {'auth_strategy': 'noauth', 'host_ip': address,
-                         'timeout': TIMES.rpc},
+                         'timeout': self.times.rpc},
             'api': {'host_ip': '127.0.0.1', 'port': port,
                     'middleware': 'storm_recorder,reservations'},
             'fake': {'deploy_delay': '0,2'},
@@ -320,7 +300,7 @@ class Cloud(fixtures.Fixture):
     def _enroll(self) -> None:
         with self.session() as session:
             session.headers['X-OpenStack-Ironic-API-Version'] = '1.109'
-            for name, count in _CLASSES.items():
+            for name, count in self.mix.classes.items():
                 for number in range(count):
                     self.nodes[self._enroll_one(
                         session, f'{name}-{number}', name)] = name

@@ -28,6 +28,8 @@ from tests.processes import wire
 
 #: COMMIT as the drivers send it, to PostgreSQL and to MariaDB.
 _COMMITS = (b'Q\x00\x00\x00\x0bCOMMIT\x00', b'\x07\x00\x00\x00\x03COMMIT')
+_ROLLBACKS = (b'Q\x00\x00\x00\x0dROLLBACK\x00',
+              b'\x09\x00\x00\x00\x03ROLLBACK')
 _CHUNK = 65536
 
 #: What a statement that writes begins with.
@@ -49,6 +51,7 @@ class _Armed:
     how: str
     then: Callable[[], None] | None
     seconds: float
+    aim: bytes
 
 
 class DatabaseProxy:
@@ -69,7 +72,7 @@ class DatabaseProxy:
         self.port = int(self._server.sockets[0].getsockname()[1])
 
     def arm(self, how: str, then: Callable[[], None] | None = None,
-            seconds: float = 0.0) -> None:
+            seconds: float = 0.0, aim: str = '') -> None:
         """Let something happen to the next COMMIT, or to the next write.
 
         :param how: :data:`SWALLOW`: the COMMIT is carried out and its answer
@@ -78,9 +81,11 @@ class DatabaseProxy:
             passed on; :data:`HOLD`: the statement is held back.
         :param then: called when it happens.
         :param seconds: for how long it is held back.
+        :param aim: what its transaction has to have in it; for
+            :data:`HOLD`, the statement itself.
         """
         with self._lock:
-            self._armed.append(_Armed(how, then, seconds))
+            self._armed.append(_Armed(how, then, seconds, aim.encode()))
 
     def disarm(self) -> int:
         """Take back what has not happened; return how much that was."""
@@ -104,15 +109,22 @@ class DatabaseProxy:
         """Take no connections, as a database that restarts."""
         self._refusing = whether
 
-    def _take(self, data: bytes) -> _Armed | None:
-        """Return what is to happen to what a process sends."""
-        if not self._armed:
-            return None
+    def _take(self, data: bytes, said: bytearray) -> _Armed | None:
+        """Return what is to happen to what a process sends.
+
+        :param said: what has been sent in this transaction; kept here.
+        """
         commits = data.endswith(_COMMITS)
         writes = any(word in data[:_HEAD] for word in _WRITES)
+        transaction = bytes(said)
+        if commits or data.endswith(_ROLLBACKS):
+            said.clear()
+        elif writes:
+            said += data
         with self._lock:
             for index, armed in enumerate(self._armed):
-                if writes if armed.how == HOLD else commits:
+                if (writes and armed.aim in data if armed.how == HOLD
+                        else commits and armed.aim in transaction):
                     return self._armed.pop(index)
         return None
 
@@ -140,9 +152,10 @@ class DatabaseProxy:
 
     async def _forth(self, reader: asyncio.StreamReader,
                      back: asyncio.StreamWriter, fate: list[_Armed]) -> None:
+        said = bytearray()
         with contextlib.suppress(OSError):
             while data := await reader.read(_CHUNK):
-                armed = self._take(data)
+                armed = self._take(data, said)
                 if armed is not None and armed.how in (BEFORE, HOLD):
                     if armed.then is not None:
                         armed.then()

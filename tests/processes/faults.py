@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import random
 import threading
+import time
 
 from tests.processes import balancer
 from tests.processes import cloud
@@ -25,16 +26,16 @@ from tests.processes import database_proxy
 from tests.processes import journal
 from tests.processes import process
 
-#: How far the wall clock of a process is off, in seconds; what is off by
-#: more than a little may refuse to work.
-_OFF = (0.0, 0.0, 1.5, -1.5, 30.0, -30.0)
-_BAD = 1.5
+#: A process whose wall clock is off by more, in seconds, may refuse to work.
+_BAD = 4.5
 #: How often the last of a kind goes, too.
 _ALONE = 0.1
 #: How long a statement that writes is held back, in seconds.
 _LONGEST_WRITE = 6.0
 #: How often it is a write that is held back, and not just any request.
 _WRITES = 0.9
+#: How often one looks, in seconds.
+_SOON = 0.2
 #: What a conductor is asked to do to a node.
 _ACTS = (b'do_node_deploy', b'do_node_tear_down', b'update_node',
          b'create_allocation', b'do_provisioning_action')
@@ -59,28 +60,35 @@ class Faults:
         self._written = written
         self._over = over
         self._restart = restart_database
+        self._mix = over_there.mix
+        self._times = over_there.times
         self._later: list[threading.Timer] = []
 
     def run(self) -> None:
         """Let something happen every few seconds."""
-        faults: list[tuple[Callable[[], None], int]] = [
-            (self._kill, 2), (self._stop, 4), (self._hold, 6)]
+        faults: dict[str, Callable[[], None]] = {
+            'kill': self._kill, 'stop': self._stop, 'hold': self._hold}
         if self._cloud.rpc:
-            faults.append((self._hold_rpc, 4))
+            faults['hold_rpc'] = self._hold_rpc
         if self._cloud.proxies:
-            faults += [(self._cut, 2), (self._refuse, 1), (self._swallow, 4),
-                       (self._stop_at_commit, 4), (self._kill_at_commit, 2),
-                       (self._hold_write, 6)]
-        while not self._over.wait(self._choice.uniform(0.5, 3.5)):
-            fault, = self._choice.choices(
-                [each for each, _ in faults], [often for _, often in faults])
+            faults |= {'cut': self._cut, 'refuse': self._refuse,
+                       'swallow': self._swallow,
+                       'stop_at_commit': self._stop_at_commit,
+                       'kill_at_commit': self._kill_at_commit,
+                       'hold_write': self._hold_write}
+        often = [self._mix.faults.get(name, 0) for name in faults]
+        if not any(often):
+            return
+        while not self._over.wait(self._choice.uniform(*self._mix.pause)):
+            fault, = self._choice.choices(list(faults.values()), often)
             fault()
 
     def end(self) -> None:
         """End all faults, and have everything run again."""
         for timer in self._later:
             timer.cancel()
-        for each in (self._cloud.balancer, *self._cloud.rpc.values()):
+        between = (self._cloud.balancer, *self._cloud.rpc.values())
+        for each in between:
             each.release()
         for proxy in self._cloud.proxies.values():
             proxy.refuse(False)
@@ -93,6 +101,9 @@ class Faults:
             which.start()
         for which in self._cloud.processes:
             which.wait()
+        # NOTE: what is held back is a fault until it has been delivered.
+        while any(each.holds for each in between):
+            time.sleep(_SOON)
         self.tell('calm')
 
     def tell(self, fault: str, **more: object) -> None:
@@ -110,7 +121,7 @@ class Faults:
         timer.start()
 
     def _long(self) -> float:
-        return self._choice.uniform(1, cloud.TIMES.longest_stop)
+        return self._choice.uniform(1, self._times.longest_stop)
 
     def _may_go(self, which: process.Process) -> bool:
         """Return whether others of its kind are there in its place."""
@@ -126,7 +137,8 @@ class Faults:
 
     def _kill_now(self, which: process.Process, fault: str) -> None:
         which.kill()
-        off = self._choice.choice(_OFF) if which.role != 'conductor' else 0.0
+        off = (0.0 if which.role == 'conductor'
+               else self._choice.choice(self._mix.off))
         if any(abs(each.off) > _BAD for each in self._cloud.processes
                if each is not which):
             # NOTE: one at a time, or nobody is left who judges.
@@ -146,15 +158,19 @@ class Faults:
             self._after(seconds, which.resume)
 
     def _hold(self) -> None:
+        which = (balancer.writes if self._choice.random() < _WRITES
+                 else balancer.anything)
         self._cloud.balancer.hold(
-            self._choice.uniform(2, cloud.TIMES.longest_hold),
-            balancer.writes if self._choice.random() < _WRITES
-            else balancer.anything)
+            self._choice.uniform(2, self._times.longest_hold),
+            self._meant if self._mix.held else which)
+
+    def _meant(self, request: bytes) -> bool:
+        return self._mix.held.encode() in request
 
     def _hold_rpc(self) -> None:
         """Have an API give up on a conductor, which gets it all the same."""
         held = self._choice.choice(list(self._cloud.rpc.values()))
-        held.hold(self._choice.uniform(1, cloud.TIMES.longest_stop), _acts)
+        held.hold(self._choice.uniform(1, self._times.longest_rpc_hold), _acts)
 
     def _proxied(self) -> tuple[process.Process,
                                 database_proxy.DatabaseProxy]:
@@ -162,6 +178,9 @@ class Faults:
             each for each in self._cloud.processes
             if each.name in self._cloud.proxies])
         return which, self._cloud.proxies[which.name]
+
+    def _aim(self) -> str:
+        return self._choice.choice(self._mix.aims) if self._mix.aims else ''
 
     def _cut(self) -> None:
         which, proxy = self._proxied()
@@ -186,13 +205,14 @@ class Faults:
     def _swallow(self) -> None:
         which, proxy = self._proxied()
         proxy.arm(database_proxy.SWALLOW, lambda: self.tell(
-            'swallow', process=which.name))
+            'swallow', process=which.name), aim=self._aim())
 
     def _hold_write(self) -> None:
         which, proxy = self._proxied()
         seconds = self._choice.uniform(0.5, _LONGEST_WRITE)
         proxy.arm(database_proxy.HOLD, lambda: self.tell(
-            'hold-write', process=which.name, seconds=seconds), seconds)
+            'hold-write', process=which.name, seconds=seconds), seconds,
+            self._aim())
 
     def _stop_at_commit(self) -> None:
         which, proxy = self._proxied()
@@ -201,10 +221,10 @@ class Faults:
                                    database_proxy.AFTER,
                                    database_proxy.BEFORE))
         proxy.arm(how, lambda: self._stop_now(
-            which, f'stop-{how}-commit', seconds))
+            which, f'stop-{how}-commit', seconds), aim=self._aim())
 
     def _kill_at_commit(self) -> None:
         which, proxy = self._proxied()
         if self._may_go(which):
             proxy.arm(database_proxy.AFTER, lambda: self._kill_now(
-                which, 'kill-after-commit'))
+                which, 'kill-after-commit'), aim=self._aim())

@@ -13,15 +13,17 @@
 
 """Whether the checker finds what is broken on purpose.
 
-``python -m tests.processes.mutants`` lets a storm go over each mutation and
-tells what was found.
+``python -m tests.processes.mutants`` lets a storm go over each mutation, the
+one that shows it soonest, and tells what was found.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -36,28 +38,41 @@ def main(argv: list[str] | None = None) -> int:
         prog='python -m tests.processes.mutants', description=__doc__)
     parser.add_argument('mutation', nargs='*', default=mutations.names(),
                         help='by default all of them')
-    parser.add_argument('--database', default='postgresql',
-                        choices=databases.KINDS)
-    parser.add_argument('--seconds', type=float, default=240,
-                        help='the longest storm over one of them')
-    parser.add_argument('--placement', action='store_true')
+    parser.add_argument('--database', choices=databases.KINDS,
+                        help='by default the one that each names')
+    parser.add_argument('--seconds', type=float,
+                        help='the longest storm over one of them; by default '
+                             'what each names')
     parser.add_argument('--seed', default='1')
+    parser.add_argument('--whole', action='store_true',
+                        help='break nothing: the same storms over the '
+                             'product as it is find nothing')
+    parser.add_argument('--keep', type=pathlib.Path, metavar='FOLDER',
+                        help='where the records and logs are left')
     chosen = parser.parse_args(argv)
-    missed = 0
+    signal.signal(signal.SIGTERM, storm.end)
+    wrong = 0
     for name in chosen.mutation:
-        with tempfile.TemporaryDirectory(prefix='storm-') as folder:
+        best = mutations.best(name)
+        kind = chosen.database or best.kind
+        with contextlib.ExitStack() as kept:
+            folder = (pathlib.Path(tempfile.mkdtemp(
+                prefix=f'{name}-', dir=chosen.keep)) if chosen.keep else
+                pathlib.Path(kept.enter_context(
+                    tempfile.TemporaryDirectory(prefix='storm-'))))
             report = storm.run(storm.Options(
-                chosen.database, chosen.seconds, chosen.seed, name,
-                placement=chosen.placement, first=True),
-                pathlib.Path(folder))
+                kind, chosen.seconds or best.seconds, chosen.seed,
+                None if chosen.whole else name, placement=best.placement,
+                first=True, mix=best.mix), folder)
         rules = collections.Counter(each.rule for each in report.found)
-        missed += not rules
-        began = report.told.exchanges[0].sent if report.told.exchanges else 0
-        print(f'{name}: {dict(rules) or "NOT FOUND"}', flush=True)
+        wrong += bool(rules) is chosen.whole
+        print(f'{name}: {dict(rules) or "NOT FOUND"} after '
+              f'{report.lasted:.0f} s, {kind}'
+              f'{" with Placement" if best.placement else ""}, '
+              f'seed {chosen.seed}', flush=True)
         for found in report.found[:1]:
-            print(f'  after {found.at - began:.0f} s: {found.about}: '
-                  f'{found.text}', flush=True)
-    return 1 if missed else 0
+            print(f'    {found.about}: {found.text}', flush=True)
+    return 1 if wrong else 0
 
 
 if __name__ == '__main__':

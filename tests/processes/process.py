@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from concurrent import futures
 import contextlib
 import os
 import pathlib
@@ -30,6 +31,9 @@ from tests.processes import wall_clock
 from tools import child
 
 _ROOT = pathlib.Path(__file__).parents[2]
+#: The thread that all processes are started by: each of them is killed once
+#: the thread that has started it ends, see :func:`.served.end_with_us`.
+NURSERY = futures.ThreadPoolExecutor(1, 'nursery')
 
 
 class Process:
@@ -90,8 +94,8 @@ class Process:
             if self.running or self._over:
                 return
             self.off, self.stopped = off, False
-            self._child = child.Child(
-                self.name,
+            self._child = NURSERY.submit(
+                child.Child, self.name,
                 [sys.executable, '-W', 'ignore', '-m',
                  'tests.processes.served', self.role, *self._arguments],
                 self._folder, self.log_file, {
@@ -100,7 +104,7 @@ class Process:
                         (str(self._folder / 'site'), str(_ROOT))),
                     recorder.VARIABLE: str(
                         self._folder / f'done-{self.name}.jsonl'),
-                    wall_clock.VARIABLE: str(off)})
+                    wall_clock.VARIABLE: str(off)}).result()
 
     def wait(self, timeout: float = 240) -> None:
         """Wait until it answers.

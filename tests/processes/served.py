@@ -21,6 +21,7 @@ clock that is off, or broken on purpose (:mod:`.mutations`).
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import signal
@@ -38,6 +39,17 @@ from tests.processes import recorder
 from tests.processes import wall_clock
 
 _ALL_IN_ONE = 'ironic'
+#: Of prctl(2).
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_us() -> None:
+    """End once the storm is gone, also where this process is stopped."""
+    if sys.platform == 'linux':
+        # NOTE: the kernel sends it, when the thread that has started this
+        # process ends; a process that is stopped cannot look by itself.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_follow, daemon=True).start()
 
 
 def _follow() -> None:
@@ -116,7 +128,7 @@ _ROLES = {'api': _api, 'conductor': _conductor, 'all': _all_in_one,
 
 def main() -> None:
     """Serve until killed."""
-    threading.Thread(target=_follow, daemon=True).start()
+    end_with_us()
     role = sys.argv.pop(1)
     if role != 'reconciler':
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))

@@ -25,11 +25,13 @@ import dataclasses
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from types import FrameType
 
 from tests.processes import aftermath
 from tests.processes import cloud
@@ -37,6 +39,7 @@ from tests.processes import compute_hosts
 from tests.processes import exchange
 from tests.processes import faults
 from tests.processes import journal
+from tests.processes import mix as mixes
 from tests.processes import mutations
 from tests.processes import operators
 from tests.processes import people
@@ -64,6 +67,7 @@ class Options:
     :ivar placement: whether there is a Placement, with compute hosts.
     :ivar first: whether the first finding ends it.
     :ivar within: how long it may take until there is quiet, in seconds.
+    :ivar mix: what it is made of.
     """
 
     kind: str
@@ -74,15 +78,21 @@ class Options:
     placement: bool = False
     first: bool = False
     within: float = aftermath.WITHIN
+    mix: mixes.Mix = dataclasses.field(default_factory=mixes.Mix)
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What came of it."""
+    """What came of it.
+
+    :ivar lasted: how long it took, in seconds, from when all was there until
+        there was a finding, or quiet.
+    """
 
     options: Options
     told: history.History
     found: list[findings.Finding]
+    lasted: float = 0.0
 
     def lines(self) -> list[str]:
         """Return the findings with their stories, and a summary."""
@@ -119,10 +129,10 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         written.write('fault', fault='late', at=journal.now(),
                       request=what, seconds=seconds)
     written.write('clock', wall=time.time() - journal.now(),
-                  late=cloud.TIMES.late)
+                  late=options.mix.times.late)
     with cloud.Cloud(options.kind, folder, random.Random(seed.random()),
                      late, options.mutation,
-                     options.placement) as there:
+                     options.placement, options.mix) as there:
         operator = exchange.Asker(
             people.OPERATOR, there.balancer.port, written, _PATIENT,
             random.Random(seed.random()), all_over)
@@ -131,14 +141,16 @@ def run(options: Options, folder: pathlib.Path) -> Report:
                 written.write('host', uuid=uuid,
                               capacity=compute_hosts.CAPACITY)
         _open_hosts(there, operator)
+        began = time.monotonic()
         taken: collections.deque[str] = collections.deque(maxlen=_TAKEN)
         crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
-            person, there.balancer.port, written, cloud.TIMES.client,
-            random.Random(seed.random()), over), there.nodes, taken).run,
+            person, there.balancer.port, written, there.times.client,
+            random.Random(seed.random()), over), there.nodes, taken,
+            options.mix).run,
             name=person.name, daemon=True) for person in people.ALL_TENANTS]
         crowd.append(threading.Thread(target=operators.Operator(
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
-                           cloud.TIMES.client, random.Random(seed.random()),
+                           there.times.client, random.Random(seed.random()),
                            over), there.nodes, dict(cloud.SIZES)).run,
             name='operator', daemon=True))
         weather = faults.Faults(
@@ -157,10 +169,14 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             for thread in crowd:
                 thread.join(_PATIENT)
             aftermath.Aftermath(there, operator, written,
-                                options.within).run()
+                                options.within, options.first).run()
+        lasted = time.monotonic() - began
+    # NOTE: nobody writes to a file that is closed, or that is another by then.
+    for thread in crowd:
+        thread.join(_PATIENT)
     written.close()
     told = _read(folder)
-    return Report(options, told, findings.judge(told))
+    return Report(options, told, findings.judge(told), lasted)
 
 
 def _rage(options: Options, folder: pathlib.Path) -> bool:
@@ -197,6 +213,11 @@ def _open_hosts(there: cloud.Cloud, operator: exchange.Asker) -> None:
             time.sleep(0.5)
 
 
+def end(number: int, frame: FrameType | None) -> None:
+    """End as by any exception: with all that was started, and its tables."""
+    sys.exit(128 + number)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Let storms go over all databases that are asked for."""
     parser = argparse.ArgumentParser(prog='python -m tests.processes.storm',
@@ -218,6 +239,7 @@ def main(argv: list[str] | None = None) -> int:
                              'default only those of storms with findings are '
                              'kept')
     chosen = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, end)
     kinds = databases.KINDS if chosen.database == 'all' else (
         chosen.database,)
     found = 0

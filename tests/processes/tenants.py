@@ -21,6 +21,7 @@ import datetime
 from typing import Any
 
 from tests.processes import exchange
+from tests.processes import mix as mixes
 
 _RETRIES = 4
 
@@ -31,23 +32,27 @@ class Tenant:
     :param nodes: of Ironic, with their classes.
     :param taken: nodes that some tenant has had lately: where it is worth
         trying what must not be done.
+    :param mix: how often what is done.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
-                 taken: collections.deque[str]) -> None:
+                 taken: collections.deque[str],
+                 mix: mixes.Mix | None = None) -> None:
         self._asker = asker
         self._taken = taken
         self._nodes = nodes
         self._choice = asker.choice
+        self._mix = mix or mixes.Mix()
 
     def run(self) -> None:
         """Live on until the storm is over."""
-        lives = ((self._reserve, 5), (self._lease, 5), (self._squat, 2),
-                 (self._intrude, 6), (self._allocate, 1),
-                 (self._look_round, 1))
-        while self._asker.wait(0.1, 1.5):
-            live, = self._choice.choices(
-                [each for each, _ in lives], [often for _, often in lives])
+        lives = {'reserve': self._reserve, 'linger': self._linger,
+                 'lease': self._lease, 'squat': self._squat,
+                 'intrude': self._intrude, 'allocate': self._allocate,
+                 'look_round': self._look_round}
+        often = [self._mix.lives.get(name, 0) for name in lives]
+        while self._asker.wait(*self._mix.leisure):
+            live, = self._choice.choices(list(lives.values()), often)
             live()
 
     # Reservations
@@ -61,7 +66,8 @@ class Tenant:
                 sorted(set(self._nodes.values())))
         else:
             body['node_uuid'] = self._choice.sample(
-                list(self._nodes), self._choice.randint(1, 5))
+                list(self._nodes),
+                self._choice.randint(1, min(5, len(self._nodes))))
         given = self._insist('reserve', 'POST', '/v1/reservations', body,
                              'reservation')
         if given is None:
@@ -87,6 +93,29 @@ class Tenant:
             self._use(given['node_uuid'], given['uuid'])
         if self._choice.random() < 0.7:
             self._insist_gone('release', path)
+
+    def _linger(self) -> None:
+        """Renew a reservation at the last moment, and look whether it is."""
+        body = {'instance_uuid': self._asker.uuid(),
+                'uuid': self._asker.uuid(), 'ttl': 3,
+                'node_uuid': self._choice.sample(
+                    list(self._nodes), min(3, len(self._nodes)))}
+        given = self._insist('reserve', 'POST', '/v1/reservations', body,
+                             'reservation')
+        if given is None or given['expires_at'] is None:
+            return
+        path = f'/v1/reservations/{given["uuid"]}'
+        left = (_read(given['expires_at'])
+                - datetime.datetime.now(datetime.UTC)).total_seconds()
+        early = max(left - self._choice.uniform(0.05, 1.0), 0.0)
+        if not self._asker.wait(early, early):
+            return
+        renewed = self._asker.ask('renew', 'PATCH', path, [
+            {'op': 'replace', 'path': '/ttl', 'value': 15}])
+        for _ in range(5):
+            if renewed.status != 200 or not self._asker.wait(0.5, 2):
+                break
+            self._asker.ask('show', 'GET', path)
 
     # Leases
 
@@ -127,9 +156,9 @@ class Tenant:
             self._insist_gone('end-lease', path)
 
     def _wanted(self) -> dict[str, Any]:
-        if self._choice.random() < 0.3:
+        if self._choice.random() < self._mix.instances:
             return {'resource_type': 'virtual:instance',
-                    'vcpus': self._choice.choice((1, 4, 8)),
+                    'vcpus': self._choice.choice(self._mix.sizes),
                     'memory_mb': self._choice.choice((1024, 8192)),
                     'disk_gb': 10, 'amount': self._choice.choice((1, 2)),
                     'affinity': 'None', 'resource_properties': ''}

@@ -17,10 +17,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+import os
 import pathlib
+import subprocess
+import sys
 import unittest
 
+from tests.processes import mix as mixes
 from tests.processes import mutations
+from tests.processes import statements
 
 _HERE = pathlib.Path(__file__).parent
 _JUDGES = (*sorted((_HERE / 'checker').glob('*.py')),
@@ -59,3 +64,23 @@ class ApartTestCase(unittest.TestCase):
             self.assertTrue(ast.get_docstring(tree), name)
             self.assertIn('apply', [each.name for each in tree.body
                                     if isinstance(each, ast.FunctionDef)])
+
+    def test_each_mutation_breaks_what_is_there(self) -> None:
+        """What it changes still has that name, and its storm can be made."""
+        code = ('from tests.processes import mutations\n'
+                'for name in mutations.names():\n'
+                '    mutations.best(name)\n'
+                '    mutations.apply(name)\n')
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', code],
+            cwd=_HERE.parents[1], text=True, capture_output=True,
+            check=False, env={**os.environ, statements.VARIABLE: 'none',
+                              'PYTHONPATH': str(_HERE.parents[1])})
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+    def test_faults_and_lives_of_mixes_are_known(self) -> None:
+        """A name that nobody knows would be a fault that never is."""
+        for name in mutations.names():
+            mix = mutations.best(name).mix
+            self.assertLessEqual(set(mix.faults), set(mixes.FAULTS), name)
+            self.assertLessEqual(set(mix.lives), set(mixes.LIVES), name)

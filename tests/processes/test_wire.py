@@ -33,11 +33,15 @@ _REQUEST = (b'DELETE /v1/leases/l HTTP/1.1\r\nHost: x\r\n'
 
 
 class _Server:
-    """Answers each connection once, and keeps what it was sent."""
+    """Answers each connection, and keeps what it was sent.
 
-    def __init__(self, answer: bytes) -> None:
+    :param often: how often it answers before it hangs up.
+    """
+
+    def __init__(self, answer: bytes, often: int = 1) -> None:
         self.got: queue.Queue[bytes] = queue.Queue()
         self._answer = answer
+        self._often = often
         self._socket = socket.create_server(('127.0.0.1', 0))
         self.port = self._socket.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -47,8 +51,9 @@ class _Server:
             while True:
                 connection, _ = self._socket.accept()
                 with connection:
-                    self.got.put(connection.recv(65536))
-                    connection.sendall(self._answer)
+                    for _ in range(self._often):
+                        self.got.put(connection.recv(65536))
+                        connection.sendall(self._answer)
 
     def close(self) -> None:
         self._socket.close()
@@ -98,6 +103,16 @@ class BalancerTestCase(_TestCase):
         self.assertTrue(self.server.got.get(timeout=_SOON).startswith(
             b'DELETE /v1/leases/l'))
 
+    def test_held_request_is_known_to_be_held(self) -> None:
+        """A storm is over once it has been delivered."""
+        self.assertFalse(self.balancer.holds)
+        self.balancer.hold(0.2)
+        connection = self._send(self.balancer.port, _REQUEST)
+        self.late.get(timeout=_SOON)
+        self.assertTrue(self.balancer.holds)
+        self.assertIn(b'204', connection.recv(65536))
+        self.assertFalse(self.balancer.holds)
+
     def test_reads_are_not_held_where_writes_are_meant(self) -> None:
         """The hold waits for the next write."""
         self.balancer.hold(0.01)
@@ -115,8 +130,8 @@ class DatabaseProxyTestCase(_TestCase):
             self.net, '127.0.0.1', self.server.port)
         self.happened: queue.Queue[str] = queue.Queue()
 
-    def _arm(self, how: str) -> None:
-        self.proxy.arm(how, lambda: self.happened.put(how))
+    def _arm(self, how: str, aim: str = '') -> None:
+        self.proxy.arm(how, lambda: self.happened.put(how), aim=aim)
 
     def test_lost_answer_to_a_commit(self) -> None:
         """It is carried out; no byte of the answer arrives."""
@@ -148,6 +163,23 @@ class DatabaseProxyTestCase(_TestCase):
         self._send(self.proxy.port, sent)
         self.assertEqual(sent, self.server.got.get(timeout=_SOON))
         self.assertEqual('hold', self.happened.get_nowait())
+
+    def test_another_transaction_than_the_one_meant(self) -> None:
+        """Its COMMIT passes; the next one, of what is meant, does not."""
+        server = _Server(b'done', often=4)
+        self.addCleanup(server.close)
+        self.proxy = database_proxy.DatabaseProxy(
+            self.net, '127.0.0.1', server.port)
+        self._arm(database_proxy.AFTER, 'INSERT INTO passages')
+        connection = self._send(self.proxy.port, b'')
+        happened = []
+        for table in ('nodes', 'passages'):
+            for sent in (b'Q\x00\x00\x00\x20INSERT INTO %s\x00'
+                         % table.encode(), _COMMIT):
+                connection.sendall(sent)
+                self.assertEqual(b'done', connection.recv(99))
+                happened.append(self.happened.qsize())
+        self.assertEqual([0, 0, 0, 1], happened)
 
     def test_refused(self) -> None:
         """As a database that restarts."""

@@ -14,7 +14,7 @@
 """The product, broken on purpose: what the checker has to find.
 
 Each module has a function ``apply`` that breaks one thing in the process
-that calls it.
+that calls it, and ``BEST``, the storm that shows it soonest.
 """
 
 from __future__ import annotations
@@ -22,12 +22,21 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from tests.processes import mix
+
 VARIABLE = 'STORM_MUTATION'
 
 
 def names() -> list[str]:
     """Return the names of all mutations."""
     return sorted(each.name for each in pkgutil.iter_modules(__path__))
+
+
+def best(name: str) -> mix.Best:
+    """Return the storm that shows soonest what a mutation breaks."""
+    found = importlib.import_module(f'{__name__}.{name}').BEST
+    assert isinstance(found, mix.Best)
+    return found
 
 
 def apply(name: str) -> None:

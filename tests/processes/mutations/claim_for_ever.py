@@ -15,9 +15,14 @@
 
 from __future__ import annotations
 
+from tests.processes import mix
 from tests.processes import statements
 
 _UNTIL = r'(leases\.claimed_until <= (?:%\(\w+\)s|%s|\?))'
+
+BEST = mix.Best(mix.Mix(
+    faults={'kill_at_commit': 2, 'kill': 1}, aims=('UPDATE leases',),
+    lives={'lease': 1}, off=(0.0,)), seconds=60)
 
 
 def apply() -> None:

@@ -18,6 +18,15 @@ from __future__ import annotations
 import math
 
 from ironic_reservations.engine import passage
+from tests.processes import mix
+
+#: A request is found out about, and its node promised again, before whoever
+#: stands still goes on.
+BEST = mix.Best(mix.Mix(
+    faults={'stop_at_commit': 1}, aims=('INSERT INTO passages',),
+    lives={'squat': 1, 'reserve': 1}, classes={'gold': 2, 'silver': 1},
+    pause=(0.5, 2.0), times=mix.Times(passage=5, conductor=2,
+                                      longest_stop=30.0, late=90.0)))
 
 
 def apply() -> None:

@@ -19,8 +19,12 @@ import datetime
 from typing import Any
 
 from ironic_reservations.engine import sweep
+from tests.processes import mix
 
 _EARLY = datetime.timedelta(seconds=6)
+
+BEST = mix.Best(mix.Mix(
+    faults={}, lives={'reserve': 1, 'linger': 1}), 'sqlite')
 
 
 def apply() -> None:

@@ -15,11 +15,17 @@
 
 from __future__ import annotations
 
+from tests.processes import mix
 from tests.processes import statements
 
 _ONE = r'nodes\.generation = (?:%\(\w+\)s|%s|\?)'
 _PAIRS = (r'\(nodes\.uuid, nodes\.generation\) IN '
           r'\((?:VALUES )?(?:\([^()]*(?:\(\w+\)s[^()]*)*\)(?:, )?)+\)')
+
+BEST = mix.Best(mix.Mix(
+    faults={'hold_write': 1}, aims=('UPDATE nodes',), pause=(0.2, 0.8),
+    lives={'reserve': 1, 'lease': 2}, instances=0.0,
+    classes={'gold': 2, 'silver': 1}))
 
 
 def apply() -> None:

@@ -15,7 +15,12 @@
 
 from __future__ import annotations
 
+from tests.processes import mix
 from tests.processes import statements
+
+BEST = mix.Best(mix.Mix(
+    faults={'hold_rpc': 1}, pause=(0.2, 0.8),
+    lives={'reserve': 2, 'squat': 1}, classes={'gold': 2, 'silver': 1}))
 
 
 def apply() -> None:

@@ -16,6 +16,11 @@
 from __future__ import annotations
 
 from ironic_reservations.engine.leases import create
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={'swallow': 1, 'hold': 1}, aims=('INSERT INTO leases',),
+    held='POST /v1/leases ', pause=(0.3, 1.0), lives={'lease': 1}))
 
 
 def apply() -> None:

@@ -20,6 +20,11 @@ from typing import Any
 
 from ironic_reservations.planner import admit
 from ironic_reservations.planner import facts
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={}, lives={'lease': 1, 'intrude': 2, 'squat': 1},
+    instances=0.0), 'sqlite')
 
 
 def apply() -> None:

@@ -18,6 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.clouds import ironic
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={}, lives={'lease': 1}, instances=0.0), 'sqlite', seconds=40)
 
 
 def apply() -> None:

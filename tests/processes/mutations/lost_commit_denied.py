@@ -18,6 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.db import connection
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={'swallow': 1}, aims=('INSERT INTO reservations',),
+    pause=(0.3, 1.0), lives={'reserve': 1}))
 
 
 def apply() -> None:

@@ -18,6 +18,12 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations.db import clock
+from tests.processes import mix
+
+#: Less than what a host refuses to judge with.
+BEST = mix.Best(mix.Mix(
+    faults={'kill': 1}, off=(4.0, -4.0), pause=(2.0, 6.0),
+    lives={'reserve': 1, 'linger': 2}))
 
 
 def apply() -> None:

@@ -20,6 +20,11 @@ import inspect
 from typing import Any
 
 from ironic_reservations.planner import admit
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={}, lives={'reserve': 1, 'lease': 1, 'intrude': 2},
+    instances=0.0), 'sqlite')
 
 
 def apply() -> None:

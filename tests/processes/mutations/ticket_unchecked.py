@@ -18,6 +18,13 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.db import passages
+from tests.processes import mix
+
+#: What reconcilers send arrives when the next lease has the node.
+BEST = mix.Best(mix.Mix(
+    faults={'hold': 1}, held='Reservation-Ticket', pause=(0.2, 1.0),
+    lives={'lease': 1}, instances=0.0, classes={'gold': 2, 'silver': 1},
+    times=mix.Times(longest_hold=40.0, late=90.0)))
 
 
 def apply() -> None:

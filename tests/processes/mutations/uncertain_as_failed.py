@@ -18,6 +18,12 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.engine import passage
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={'hold_rpc': 1}, pause=(0.2, 0.8),
+    lives={'reserve': 2, 'squat': 1}, classes={'gold': 2, 'silver': 1},
+    times=mix.Times(conductor=20, longest_rpc_hold=15.0)))
 
 
 def apply() -> None:

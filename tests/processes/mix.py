@@ -1,0 +1,103 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What a storm is made of: how many nodes, which faults, what people do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Times:
+    """How long things may take, in seconds; low, so that storms are short.
+
+    :ivar rpc: until an API gives up on its conductor.
+    :ivar conductor: until a conductor does what it was sent, or never: more
+        than what stands between holds back, less what an API waits for.
+    :ivar longest_stop: longer than every time-out.
+    :ivar longest_hold: of a request to an API.
+    :ivar longest_rpc_hold: of a request to a conductor.
+    :ivar late: within that time whatever has been sent is done, refused, or
+        never done: the longest hold, the longest stop, and all time-outs.
+    """
+
+    rpc: int = 6
+    passage: int = 10
+    conductor: int = 15
+    claim: int = 5
+    client: float = 10.0
+    longest_stop: float = 14.0
+    longest_hold: float = 20.0
+    longest_rpc_hold: float = 10.0
+    late: float = 60.0
+
+
+#: How often each fault is, in parts of the whole.
+FAULTS: Mapping[str, int] = {
+    'kill': 2, 'stop': 4, 'hold': 6, 'hold_rpc': 4, 'cut': 2, 'refuse': 1,
+    'swallow': 4, 'stop_at_commit': 4, 'kill_at_commit': 2, 'hold_write': 6}
+#: How often a tenant does what.
+LIVES: Mapping[str, int] = {
+    'reserve': 5, 'linger': 1, 'lease': 5, 'squat': 2, 'intrude': 6,
+    'allocate': 1, 'look_round': 1}
+
+
+@dataclasses.dataclass(frozen=True)
+class Mix:
+    """What a storm is made of.
+
+    :ivar faults: how often each is, by its name.
+    :ivar lives: how often a tenant does what, by its name.
+    :ivar pause: between two faults, in seconds: the least and the most.
+    :ivar leisure: between two things that a tenant does, likewise.
+    :ivar classes: how many nodes of which resource class.
+    :ivar instances: how many of all leases are of instances.
+    :ivar sizes: how many VCPUs these ask for.
+    :ivar aims: what a transaction has to do first so that a fault at its end
+        is meant for it, in the words of its statements; any where it is
+        empty.
+    :ivar held: what a request has to have in it to be held back.
+    :ivar off: by how much wall clocks are off, in seconds.
+    """
+
+    faults: Mapping[str, int] = dataclasses.field(
+        default_factory=lambda: FAULTS)
+    lives: Mapping[str, int] = dataclasses.field(
+        default_factory=lambda: LIVES)
+    pause: tuple[float, float] = (0.5, 3.5)
+    leisure: tuple[float, float] = (0.1, 1.5)
+    classes: Mapping[str, int] = dataclasses.field(
+        default_factory=lambda: {'gold': 6, 'silver': 4})
+    instances: float = 0.3
+    sizes: tuple[int, ...] = (1, 4, 8)
+    aims: tuple[str, ...] = ()
+    held: str = ''
+    off: tuple[float, ...] = (0.0, 0.0, 1.5, -1.5, 30.0, -30.0)
+    times: Times = dataclasses.field(default_factory=Times)
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The storm that shows soonest that something is broken.
+
+    :ivar kind: of the databases.
+    :ivar placement: whether there is a Placement, with compute hosts.
+    :ivar seconds: how long there are faults, at most.
+    """
+
+    mix: Mix = dataclasses.field(default_factory=Mix)
+    kind: str = 'postgresql'
+    placement: bool = False
+    seconds: float = 180.0

@@ -1,0 +1,41 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What has no room beside a share that is late is left out, and given away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner.placement import host_inventories
+from ironic_reservations.planner.placement import inventories
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={'stop': 2, 'kill': 1}, lives={'lease': 1}, instances=1.0,
+    sizes=(8,), classes={'gold': 1}, off=(0.0,)), placement=True)
+
+
+def apply() -> None:
+    """Break this process."""
+    right = instance_standing.draw
+
+    def wrong(here: Any, *more: Any) -> Any:
+        there = right(here, *more)
+        if not here.host.node.compute or here.unfit() is not None:
+            return there
+        out = instance_standing.displaced(inventories.capacities(
+            host_inventories.of(here.host.node)),
+            there)  # type: ignore[arg-type]
+        return [each for each in there if each.id not in out]
+    instance_standing.draw = wrong
