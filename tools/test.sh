@@ -12,7 +12,8 @@
 #    under the License.
 
 # Run the tests, all of them or those selected: ./tools/test.sh tests.unit
-# With --stack first, those on a whole cloud as well.
+# With --stack first, those on a whole cloud as well; with --storm, storms of
+# two minutes over each database, after all others.
 #
 # Takes what "stestr run" takes. The last line says how many passed, failed
 # and were skipped; the exit code is 0 only where some ran and none failed.
@@ -24,10 +25,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/venv.sh
 
 environments=(py3)
-if [ "${1:-}" = --stack ]; then
+storms=()
+while :; do
+    case "${1:-}" in
+        --stack) environments+=(stack) ;;
+        --storm) storms=(storm) ;;
+        *) break ;;
+    esac
     shift
-    environments+=(stack)
-fi
+done
 install_environment "${environments[@]}"
 
 # The number of the run before, since one that breaks down leaves none.
@@ -43,14 +49,22 @@ workers=$(.tox/py3/bin/python -c \
 
 status=0
 broken=0
-for environment in "${environments[@]}"; do
+for environment in "${environments[@]}" "${storms[@]}"; do
     before=$(last_run)
     ended=0
-    .venv/bin/tox run -q -e "$environment" --skip-pkg-install -- \
-        --concurrency "$workers" "$@" || ended=$?
+    which=$environment
+    selected=(--concurrency "$workers" "$@")
+    if [ "$environment" = storm ]; then
+        # Nothing beside them: how soon there is quiet afterwards counts.
+        export IRONIC_RESERVATIONS_STORM_SECONDS="${IRONIC_RESERVATIONS_STORM_SECONDS:-120}"
+        which=py3
+        selected=(--serial tests.processes.test_storm)
+    fi
+    .venv/bin/tox run -q -e "$which" --skip-pkg-install -- \
+        "${selected[@]}" || ended=$?
     if [ "$(last_run)" = "$before" ]; then
         echo "No results: no test matches, or one cannot be imported" \
-            "(tox -e $environment ended with $ended)." >&2
+            "(tox -e $which ended with $ended)." >&2
         broken=$((broken + 1))
     else
         # It ends with 1 where a test has failed, which is counted below.

@@ -108,7 +108,12 @@ class Report:
                 f'{kind}: {len(self.told.exchanges)} exchanges '
                 f'({_counted(statuses)}), {sum(kinds.values())} faults '
                 f'({_counted(kinds)}), {len(self.found)} findings, '
-                f'seed {self.options.seed}']
+                f'seed {self.options.seed}{self._quiet()}']
+
+    def _quiet(self) -> str:
+        waited = ' and '.join(f'{each["waited"]:.0f} s'
+                              for each in self.told.snapshots)
+        return f', waited for quiet {waited}' if waited else ''
 
 
 def _counted(counter: collections.Counter[str]) -> str:
