@@ -49,6 +49,8 @@ _IRONIC_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
                   'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
 #: The usual port of JSON-RPC.
 _RPC = 8089
+#: Which processes run another release, where there is one.
+_BESIDE = ('api-0', 'reconciler-0')
 SIZES = {'cpus': 8, 'memory_mb': 16384, 'local_gb': 100}
 
 
@@ -62,6 +64,8 @@ class Cloud(fixtures.Fixture):
     :param mutation: what is broken on purpose.
     :param with_placement: whether promises are held in a Placement, and
         there are compute hosts.
+    :param beside: a checkout of another release, which one API and one
+        reconciler run.
     :param mix: how many nodes there are, and how long things may take.
     """
 
@@ -69,11 +73,13 @@ class Cloud(fixtures.Fixture):
                  choice: random.Random, late: Any,
                  mutation: str | None = None,
                  with_placement: bool = False,
-                 mix: mixes.Mix | None = None) -> None:
+                 mix: mixes.Mix | None = None,
+                 beside: pathlib.Path | None = None) -> None:
         super().__init__()
         self.mix = mix or mixes.Mix()
         self.times = self.mix.times
         self._with_placement = with_placement
+        self._beside = beside
         self.placement: compute_hosts.Placement | None = None
         self.kind = kind
         self.folder = folder
@@ -205,7 +211,8 @@ class Cloud(fixtures.Fixture):
             role, name, self.folder, ('--config-file', str(theirs)),
             f'http://127.0.0.1:{port}/' if port else None, {
                 **self._environment,
-                'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(ours)}))
+                'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(ours)},
+            self._release(name)))
         return port
 
     def _reconciler(self, name: str) -> None:
@@ -213,8 +220,23 @@ class Cloud(fixtures.Fixture):
         all_in_one.write_options(path, self._our_options(name, self.url))
         self.processes.append(process.Process(
             'reconciler', name, self.folder, ('--config-file', str(path)),
-            environment=self._environment))
+            environment=self._environment, path=self._release(name)))
         self.processes[-1].start()
+
+    def _release(self, name: str) -> tuple[pathlib.Path, ...]:
+        """Return where the release is that a process runs, if another one.
+
+        NOTE: a folder with nothing but the package, since all else that a
+        process of the storm needs is of this checkout.
+        """
+        if self._beside is None or name not in _BESIDE:
+            return ()
+        folder = self.folder / 'beside'
+        folder.mkdir(exist_ok=True)
+        package = folder / 'ironic_reservations'
+        if not package.exists():
+            package.symlink_to(self._beside.resolve() / package.name)
+        return (folder,)
 
     def _proxied(self, name: str) -> str:
         """Return the URL of our database for one process."""

@@ -44,11 +44,13 @@ class Process:
     :param folder: of the storm.
     :param arguments: of the program.
     :param url: where it answers once it serves; ``None`` where it does not.
+    :param path: where it looks for packages first.
     """
 
     def __init__(self, role: str, name: str, folder: pathlib.Path,
                  arguments: tuple[str, ...], url: str | None = None,
-                 environment: dict[str, str] | None = None) -> None:
+                 environment: dict[str, str] | None = None,
+                 path: tuple[pathlib.Path, ...] = ()) -> None:
         self.role = role
         self.name = name
         self.url = url
@@ -57,6 +59,7 @@ class Process:
         self._folder = folder
         self._arguments = arguments
         self._environment = dict(environment or {})
+        self._path = (*path, folder / 'site', _ROOT)
         self._child: child.Child | None = None
         self._over = False
         # NOTE: one is not killed while it is being started.
@@ -100,8 +103,7 @@ class Process:
                  'tests.processes.served', self.role, *self._arguments],
                 self._folder, self.log_file, {
                     **self._environment,
-                    'PYTHONPATH': os.pathsep.join(
-                        (str(self._folder / 'site'), str(_ROOT))),
+                    'PYTHONPATH': os.pathsep.join(map(str, self._path)),
                     recorder.VARIABLE: str(
                         self._folder / f'done-{self.name}.jsonl'),
                     wall_clock.VARIABLE: str(off)}).result()

@@ -68,6 +68,7 @@ class Options:
     :ivar first: whether the first finding ends it.
     :ivar within: how long it may take until there is quiet, in seconds.
     :ivar mix: what it is made of.
+    :ivar beside: a checkout of the release before, which is run, too.
     """
 
     kind: str
@@ -79,6 +80,7 @@ class Options:
     first: bool = False
     within: float = aftermath.WITHIN
     mix: mixes.Mix = dataclasses.field(default_factory=mixes.Mix)
+    beside: pathlib.Path | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +139,8 @@ def run(options: Options, folder: pathlib.Path) -> Report:
                   late=options.mix.times.late)
     with cloud.Cloud(options.kind, folder, random.Random(seed.random()),
                      late, options.mutation,
-                     options.placement, options.mix) as there:
+                     options.placement, options.mix,
+                     options.beside) as there:
         operator = exchange.Asker(
             people.OPERATOR, there.balancer.port, written, _PATIENT,
             random.Random(seed.random()), all_over)
@@ -239,6 +242,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--restart-database', metavar='COMMAND',
                         help='restarts the server of the databases; by '
                              'default its connections are cut and refused')
+    parser.add_argument('--beside', type=pathlib.Path, metavar='CHECKOUT',
+                        help='one API and one reconciler run the release '
+                             'that is checked out there')
     parser.add_argument('--keep', type=pathlib.Path, metavar='FOLDER',
                         help='where the records and logs are left; by '
                              'default only those of storms with findings are '
@@ -253,7 +259,8 @@ def main(argv: list[str] | None = None) -> int:
             prefix=f'storm-{kind}-', dir=chosen.keep))
         report = run(Options(kind, chosen.seconds, chosen.seed,
                              chosen.mutation, chosen.restart_database,
-                             chosen.placement), folder)
+                             chosen.placement, beside=chosen.beside),
+                     folder)
         print('\n'.join(report.lines()), flush=True)
         found += len(report.found)
         if report.found or chosen.keep:
