@@ -226,13 +226,19 @@ def _write_another(engine: Engine, old: facts.Node, node: facts.Node,
     """Write that a node was deleted and enrolled again with its uuid.
 
     What was written to the node before is gone with it; so whoever leases it
-    is to have it written again, as at the start.
+    is to have it written again.
+
+    NOTE: the row goes on to say what is written, since a worker that has
+    read it before may be writing that just now; what stands there then is
+    ours, and goes at the end.
 
     :returns: whether that is so; otherwise the next pass looks again.
     """
     now = engine.clock()
     with engine.database.read() as connection:
-        there = {booking: (None, None) for booking, _
+        there = {booking: (booking.lessee, booking.lessee_before
+                           if node.lessee == booking.lessee else node.lessee)
+                 for booking, _
                  in db_bookings.read_with_wants(connection, (old.uuid,))
                  if booking.lessee is not None
                  and booking.state is not leases.BookingState.ENDING}

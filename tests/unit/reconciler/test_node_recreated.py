@@ -99,6 +99,26 @@ class TestNodeRecreated(leases.TestCase):
         self.soon(1)
         self.assertEqual('theirs', self.ironic.there[self.node].lessee)
 
+    def test_lessee_of_a_worker_that_had_read_before_goes_at_the_end(self):
+        """What it writes to the new node, the mirror has seen already."""
+        self.recreate()
+        self.watch()
+        self.assert_late_lessee_goes()
+
+    def test_lessee_of_a_worker_that_was_quicker_goes_at_the_end(self):
+        """The mirror sees the new node when the lessee stands there."""
+        self.recreate()
+        self.assert_late_lessee_goes()
+
+    def assert_late_lessee_goes(self):
+        self.ironic.change(self.node, lessee='ours')
+        self.watch()
+        self.soon(1)
+        self.assert_whole()
+        self.leasing.end(self.made)
+        self.soon(1)
+        self.assertIsNone(self.ironic.there[self.node].lessee)
+
     def test_reservation_knows_the_new_node_before_the_mirror(self):
         """Whoever reads the node first does not hide that it is another."""
         self.recreate()
