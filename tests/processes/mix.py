@@ -52,6 +52,9 @@ FAULTS: Mapping[str, int] = {
 LIVES: Mapping[str, int] = {
     'reserve': 5, 'linger': 1, 'lease': 5, 'squat': 2, 'intrude': 6,
     'allocate': 1, 'look_round': 1}
+#: How often an operator does what.
+ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
+                           'close': 1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +63,17 @@ class Mix:
 
     :ivar faults: how often each is, by its name.
     :ivar lives: how often a tenant does what, by its name.
+    :ivar acts: how often an operator does what, by its name.
     :ivar pause: between two faults, in seconds: the least and the most.
     :ivar leisure: between two things that a tenant does, likewise.
+    :ivar rounds: between two things that an operator does, likewise; each
+        time all leases are read for the checker.
     :ivar classes: how many nodes of which resource class.
     :ivar instances: how many of all leases are of instances.
     :ivar sizes: how many VCPUs these ask for.
+    :ivar starts: in how many seconds leases start.
+    :ivar lengths: how many seconds they last.
+    :ivar ended: how many of them are ended before.
     :ivar aims: what a transaction has to do first so that a fault at its end
         is meant for it, in the words of its statements; any where it is
         empty.
@@ -76,12 +85,18 @@ class Mix:
         default_factory=lambda: FAULTS)
     lives: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: LIVES)
+    acts: Mapping[str, int] = dataclasses.field(
+        default_factory=lambda: ACTS)
     pause: tuple[float, float] = (0.5, 3.5)
     leisure: tuple[float, float] = (0.1, 1.5)
+    rounds: tuple[float, float] = (2.0, 6.0)
     classes: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: {'gold': 6, 'silver': 4})
     instances: float = 0.3
     sizes: tuple[int, ...] = (1, 4, 8)
+    starts: tuple[int, ...] = (0, 0, 0, 3, 10)
+    lengths: tuple[int, ...] = (10, 15, 25, 40)
+    ended: float = 0.6
     aims: tuple[str, ...] = ()
     held: str = ''
     off: tuple[float, ...] = (0.0, 0.0, 1.5, -1.5, 30.0, -30.0)

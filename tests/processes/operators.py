@@ -19,6 +19,7 @@ import threading
 from typing import Any
 
 from tests.processes import exchange
+from tests.processes import mix as mixes
 
 _RETRIES = 20
 _FAKE = 'fake-hardware'
@@ -29,22 +30,26 @@ class Operator:
 
     :param nodes: of Ironic, with their classes.
     :param sizes: the properties of each.
+    :param mix: how often what is done.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
-                 sizes: dict[str, Any]) -> None:
+                 sizes: dict[str, Any], mix: mixes.Mix) -> None:
         self._asker = asker
         self._nodes = nodes
         self._sizes = sizes
+        self._mix = mix
         self._pause = threading.Event()
 
     def run(self) -> None:
         """Work until the storm is over."""
-        acts = (self._maintain, self._maintain, self._recreate,
-                self._reclass, self._close)
-        while self._asker.wait(2, 6):
-            self._asker.choice.choice(acts)(
-                self._asker.choice.choice(list(self._nodes)))
+        acts = {'maintain': self._maintain, 'recreate': self._recreate,
+                'reclass': self._reclass, 'close': self._close}
+        often = [self._mix.acts.get(name, 0) for name in acts]
+        while self._asker.wait(*self._mix.rounds):
+            if any(often):
+                act, = self._asker.choice.choices(list(acts.values()), often)
+                act(self._asker.choice.choice(list(self._nodes)))
             # NOTE: for the checker, who looks whether all of it fits.
             self._asker.ask('audit', 'GET', '/v1/leases?limit=1000')
 

@@ -159,8 +159,8 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         crowd.append(threading.Thread(target=operators.Operator(
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
                            there.times.client, random.Random(seed.random()),
-                           over), there.nodes, dict(cloud.SIZES)).run,
-            name='operator', daemon=True))
+                           over), there.nodes, dict(cloud.SIZES),
+            options.mix).run, name='operator', daemon=True))
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
             _restarter(options.restart_database))

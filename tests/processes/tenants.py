@@ -122,9 +122,9 @@ class Tenant:
     def _lease(self) -> None:
         now = datetime.datetime.now(datetime.UTC)
         start = now + datetime.timedelta(
-            seconds=self._choice.choice((0, 0, 0, 3, 10)))
+            seconds=self._choice.choice(self._mix.starts))
         end = start + datetime.timedelta(
-            seconds=self._choice.choice((10, 15, 25, 40)))
+            seconds=self._choice.choice(self._mix.lengths))
         body = {'name': f'storm-{self._asker.uuid()[:8]}',
                 'start_date': 'now' if start <= now else _date(start),
                 'end_date': _date(end),
@@ -152,7 +152,7 @@ class Tenant:
                     self._use_lease(lease)
             elif self._choice.random() < 0.3:
                 self._change(path, lease)
-        if self._choice.random() < 0.6:
+        if self._choice.random() < self._mix.ended:
             self._insist_gone('end-lease', path)
 
     def _wanted(self) -> dict[str, Any]:

@@ -84,3 +84,4 @@ class ApartTestCase(unittest.TestCase):
             mix = mutations.best(name).mix
             self.assertLessEqual(set(mix.faults), set(mixes.FAULTS), name)
             self.assertLessEqual(set(mix.lives), set(mixes.LIVES), name)
+            self.assertLessEqual(set(mix.acts), set(mixes.ACTS), name)

@@ -21,9 +21,12 @@ from ironic_reservations.planner.placement import host_inventories
 from ironic_reservations.planner.placement import inventories
 from tests.processes import mix
 
+#: Each instance takes a whole host, and what is promised from minutes ahead
+#: meets what starts at once and is there until then.
 BEST = mix.Best(mix.Mix(
-    faults={'stop': 2, 'kill': 1}, lives={'lease': 1}, instances=1.0,
-    sizes=(8,), classes={'gold': 1}, off=(0.0,)), placement=True)
+    faults={'stop': 1}, lives={'lease': 1}, acts={}, instances=1.0,
+    sizes=(16,), starts=(0, 0, 3, 6, 100, 130), lengths=(8, 8, 60, 240),
+    ended=1.0, classes={'gold': 1}, rounds=(1.0, 2.0)), placement=True)
 
 
 def apply() -> None:
