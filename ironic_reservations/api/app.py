@@ -31,6 +31,7 @@ from ironic_reservations.api.controllers import root
 from ironic_reservations.api.controllers.v1 import availability
 from ironic_reservations.api.controllers.v1 import hosts
 from ironic_reservations.api.controllers.v1 import leases
+from ironic_reservations.api.controllers.v1 import limits
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.api.middleware import body
 from ironic_reservations.api.middleware import errors as api_errors
@@ -101,6 +102,7 @@ def _resources(engine: Engine, enforcer: policies.Enforcer,
         ('v1', 'os-hosts', 'properties', root.ANY): hosts.Property(
             engine, enforcer),
         ('v1', 'availability'): availability.Availability(engine, enforcer),
+        ('v1', 'limits'): limits.Limits(engine, enforcer),
     }
 
 

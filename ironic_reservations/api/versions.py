@@ -32,6 +32,7 @@ PAGES = 3
 REASONS = 4
 FLAVORS = 5
 SUSPENDED = 6
+LIMITS = SUSPENDED
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -47,7 +48,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
               'carry project_id and user_id.'),
     (FLAVORS, 'flavor chooses a node as resource_class and traits do: by a '
               'flavor of Nova.'),
-    (SUSPENDED, 'Reservations carry suspended and suspended_reason.'),
+    (SUSPENDED, 'Reservations carry suspended and suspended_reason; '
+                'GET /v1/limits.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -28,7 +28,7 @@ from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
 
 #: Beside Ironic's own resources, and all that is below the prefix.
-_OURS = ('/v1/reservations', *dialects.BLAZAR_PATHS, url.PREFIX)
+_OURS = ('/v1/reservations', '/v1/limits', *dialects.BLAZAR_PATHS, url.PREFIX)
 #: Below the prefix, open to anybody.
 _OPEN = frozenset(('', '/v1', '/openapi.json', '/healthcheck'))
 _METRICS = '/metrics'

@@ -33,6 +33,7 @@ from ironic_reservations import errors
 from ironic_reservations.policies import availability
 from ironic_reservations.policies import host
 from ironic_reservations.policies import lease
+from ironic_reservations.policies import limits
 from ironic_reservations.policies import reservation
 from ironic_reservations.policies import roles
 
@@ -40,7 +41,7 @@ from ironic_reservations.policies import roles
 def list_rules() -> list[policy.RuleDefault]:
     """List the rules for oslopolicy-sample-generator."""
     return [rule for resource in (roles, reservation, lease, host,
-                                  availability)
+                                  availability, limits)
             for rule in resource.list_rules()]
 
 

@@ -77,6 +77,7 @@ class TestDescription(testtools.TestCase):
         for path, query in (
                 ('/v1/reservations', basic.ListQuery),
                 ('/v1/reservations/{uuid}', basic.ShowQuery),
+                ('/v1/limits', basic.LimitsQuery),
                 ('/v1/leases', lease_types.LeaseQuery),
                 ('/v1/os-hosts', host_types.HostQuery),
                 ('/v1/os-hosts/allocations', host_types.AllocationQuery),

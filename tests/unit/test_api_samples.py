@@ -156,6 +156,13 @@ class ApiSamplesTest(testtools.TestCase):
         self.assert_is('reservation-response-1.6', self.ask(
             'GET', f'{RESERVATIONS}/{made["uuid"]}', versions.SUSPENDED))
 
+    def test_limits_1_6(self):
+        """Of a project with one reservation, by the defaults."""
+        self.world.conf.set_override('project_limits', True, 'leases')
+        self.reserve(versions.SUSPENDED)
+        self.assert_is('limits-response-1.6', self.ask(
+            'GET', '/v1/limits', versions.LIMITS))
+
     def test_list_1_0(self):
         """All at once."""
         self.check_list(versions.SEED, '1.0')

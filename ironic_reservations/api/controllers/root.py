@@ -38,6 +38,10 @@ ANY = '*'
 class Resource:
     """Something at a path; methods named for HTTP's serve them."""
 
+    def served(self, minor: int) -> bool:
+        """Check whether there is anything here at a version."""
+        return any(self._has(method, minor) for method in _METHODS)
+
     def allowed(self, minor: int) -> list[str]:
         """List the HTTP methods that there are at a version."""
         out = [method for method in _METHODS if self._has(method, minor)]
@@ -88,12 +92,13 @@ class Root:
     @pecan.expose()
     def _route(self, segments: list[str],
                request: pecan.Request) -> tuple[Any, list[str]]:
+        minor = request.environ[front.MINOR]
         found = self._find(tuple(segments))
-        if found is None:
+        # NOTE: to an older version, what came later is not there.
+        if found is None or not found[0].served(minor):
             raise errors.ResourceNotFound('There is nothing at this path.')
         resource, given = found
-        return resource.handler(request.method,
-                                request.environ[front.MINOR]), given
+        return resource.handler(request.method, minor), given
 
     def _find(self, segments: tuple[str, ...]
               ) -> tuple[Resource, list[str]] | None:

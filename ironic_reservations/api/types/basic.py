@@ -381,6 +381,12 @@ class ListQuery(ShowQuery):
                          since=versions.PAGES)
 
 
+class LimitsQuery(wtypes.Base):
+    """The query of ``GET /v1/limits``."""
+
+    project = attribute(Name(), since=versions.LIMITS)
+
+
 class Renewal(wtypes.Base):
     """What a JSON patch may replace."""
 

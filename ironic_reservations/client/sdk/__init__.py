@@ -30,6 +30,7 @@ import uuid
 
 from openstack import connection
 from openstack import exceptions
+from openstack.baremetal.v1 import _proxy
 from openstack.baremetal.v1 import node as _node
 
 from ironic_reservations.client import payload
@@ -38,7 +39,7 @@ from ironic_reservations.client.sdk import errors
 from ironic_reservations.client.sdk import speaking
 from ironic_reservations.client.sdk.reservation import Reservation
 
-__all__ = ['Reservation', 'deploy', 'get', 'release', 'renew',
+__all__ = ['Reservation', 'deploy', 'get', 'limits', 'release', 'renew',
            'reservations', 'reserve']
 
 
@@ -109,6 +110,27 @@ def get(conn: connection.Connection,
     """
     wanted = Reservation.new(id=speaking.ident(reservation))
     return speaking.ask(conn, lambda proxy: wanted.fetch(proxy))
+
+
+def limits(conn: connection.Connection,
+           project_id: str | None = None) -> dict[str, Any]:
+    """Get what a project may have, and what of it is used.
+
+    :param conn: a connection.
+    :param project_id: of the project, for administrators; by default the
+        limits are those that hold for the caller.
+    :returns: ``project_id``, and ``absolute``, a list with ``limit``,
+        ``allowed``, ``used`` and ``unit`` of each.
+    :raises NotFound: the service is older than version 1.6 of the API.
+    """
+    asked = {} if project_id is None else {'project': project_id}
+
+    def read(proxy: _proxy.Proxy) -> dict[str, Any]:
+        response = proxy.get('/limits', params=asked)
+        exceptions.raise_from_response(response)
+        found: dict[str, Any] = response.json()['limits']
+        return found
+    return speaking.ask(conn, read)
 
 
 def renew(conn: connection.Connection, reservation: str | Reservation,

@@ -23,6 +23,7 @@ from ironicclient import exc
 import openstack
 from openstack import exceptions
 
+from ironic_reservations.client import limits
 from ironic_reservations.client import reservation
 from ironic_reservations.client import sdk
 from tests.functional.client import base
@@ -92,6 +93,24 @@ class PythonTest(base.ClientTestCase):
                              sdk.get(self.conn, made.uuid).suspended_reason)
             self.assertEqual(made.expires_at,
                              manager.get(made.uuid).expires_at)
+
+    def test_limits(self):
+        """Without keystone, those that are set; what is used in any case."""
+        def read(told):
+            return {each['limit']: (each['allowed'], each['used'])
+                    for each in told}
+        before = read(limits.LimitsManager(self.client).get().absolute)
+        self.assertEqual((None, None), before['max_duration'])
+        node, = self.nodes()
+        made = reservation.ReservationManager(self.client).create(
+            str(uuid.uuid4()), [node.uuid])
+        for told in (sdk.limits(self.conn)['absolute'],
+                     limits.LimitsManager(
+                         self.client, f'{self.ironic.url}/reservation'
+                     ).get().absolute):
+            self.assertEqual((None, before['max_per_project'][1] + 1),
+                             read(told)['max_per_project'])
+        sdk.release(self.conn, made.uuid)
 
     def test_the_path_of_its_own(self):
         """Under /reservation too, pages included."""

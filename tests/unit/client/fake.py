@@ -143,7 +143,8 @@ class FakeService(fixtures.Fixture):
         if match := re.fullmatch(r'/v1/nodes/([^/]+)(/states/provision)?',
                                  path):
             return self._node(request, *match.groups())
-        if not self.served or not path.startswith('/v1/reservations'):
+        if not self.served or not path.startswith(
+                ('/v1/reservations', '/v1/limits')):
             return 404, {'error_message': json.dumps(
                 {'code': 404, 'title': 'Not Found',
                  'description': 'The resource could not be found.'})}, []
@@ -154,8 +155,19 @@ class FakeService(fixtures.Fixture):
                 f'Version {version[1]} is not served.')
         if self.answers:
             raise self.answers.pop(0)
+        if path == '/v1/limits':
+            return self._limits(request['query'].get('project', 'red'))
         return self._reservation(
             request, path.removeprefix('/v1/reservations').strip('/'))
+
+    def _limits(self, project: str) -> tuple[int, Any, list]:
+        if _minor(self.maximum) < 6:
+            raise errors.ResourceNotFound('There is nothing at this path.')
+        return 200, {'limits': {'project_id': project, 'absolute': [
+            {'limit': 'max_leases_per_project', 'allowed': 200, 'used': 3,
+             'unit': 'leases'},
+            {'limit': 'max_duration', 'allowed': None, 'used': None,
+             'unit': 'seconds'}]}}, []
 
     def _node(self, request: dict[str, Any], ident: str,
               provision: str | None) -> tuple[int, Any, list]:

@@ -25,6 +25,8 @@ import uuid
 import fixtures
 from ironicclient import exc
 
+from ironic_reservations.client import errors
+from ironic_reservations.client.osc import limits
 from ironic_reservations.client.osc import reservation
 from tests.unit.client import base
 from tests.unit.client import fake
@@ -208,6 +210,27 @@ class CommandsTest(base.ClientTestCase):
             reservation.ShowReservation, held['uuid']))
         self.assertEqual({'state': 'reserved'}, self.json_of(
             reservation.ShowReservation, held['uuid'], '--fields', 'state'))
+
+    def test_limits(self):
+        """One row for each; of another project where one is named."""
+        self.assertEqual([
+            {'Limit': 'max_leases_per_project', 'Used': 3, 'Allowed': 200,
+             'Unit': 'leases'},
+            {'Limit': 'max_duration', 'Used': None, 'Allowed': None,
+             'Unit': 'seconds'}], self.json_of(limits.ListLimits))
+        self.assertEqual({}, self.service.requests[-1]['query'])
+        self.json_of(limits.ListLimits, '--project', 'blue')
+        self.assertEqual({'project': 'blue'},
+                         self.service.requests[-1]['query'])
+
+    def test_limits_of_an_older_service(self):
+        """The version is told that would have them."""
+        for older in ({'maximum': '1.5'}, {'served': False}):
+            for name, value in older.items():
+                setattr(self.service, name, value)
+            error = self.assertRaises(errors.NotServed, self.run_command,
+                                      limits.ListLimits)
+            self.assertIn('1.6', str(error))
 
     def test_renew(self):
         """One of the two times is needed."""

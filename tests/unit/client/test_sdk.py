@@ -110,6 +110,16 @@ class SdkTest(base.ClientTestCase):
         self.assertIn(f'node {self.one}: is in maintenance [maintenance]',
                       str(error))
 
+    def test_limits(self):
+        """Of the own project, or of another one."""
+        self.assertEqual('red', sdk.limits(self.conn)['project_id'])
+        told = sdk.limits(self.conn, 'blue')
+        self.assertEqual('blue', told['project_id'])
+        self.assertEqual(3, told['absolute'][0]['used'])
+        self.service.maximum = '1.5'
+        self.assertRaises(exceptions.NotFoundException, sdk.limits,
+                          self.conn)
+
     def test_waiting(self):
         """Until a node is free."""
         self.service.answers = [fake.refused(self.one)] * 2

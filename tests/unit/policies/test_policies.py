@@ -77,14 +77,16 @@ TABLE = {
 
 _LEASE = 'reservation:lease:'
 _HOST = 'reservation:host:'
-_OPEN = (f'{_HOST}list_properties', 'reservation:availability:get')
+_OPEN = (f'{_HOST}list_properties', 'reservation:availability:get',
+         'reservation:limits:get')
 _OWN_READER = (f'{_LEASE}get', f'{_LEASE}list', *_OPEN)
 _ANY_READER = (f'{_LEASE}list', *_OPEN)
 _OWN_MEMBER = (f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
                *_OWN_READER)
 _ANY_MEMBER = (f'{_LEASE}create', *_ANY_READER)
 _SEES_ALL = (*_OWN_READER, f'{_LEASE}list_all', f'{_HOST}get',
-             f'{_HOST}get_allocations', f'{_HOST}list_private_properties')
+             f'{_HOST}get_allocations', f'{_HOST}list_private_properties',
+             'reservation:limits:get_all')
 _ALL = (*_SEES_ALL, f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
         f'{_HOST}create', f'{_HOST}update', f'{_HOST}delete',
         f'{_LEASE}exceed_limits', f'{_HOST}update_property')

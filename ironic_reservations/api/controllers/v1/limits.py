@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""/v1/limits: what a project may have, and what of it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pecan
+
+from ironic_reservations import policies
+from ironic_reservations.api import caller_limits
+from ironic_reservations.api import expose
+from ironic_reservations.api import versions
+from ironic_reservations.api.controllers import root
+from ironic_reservations.api.types import basic
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limit_usage
+from ironic_reservations.engine import limits
+
+_POLICY = 'reservation:limits:'
+
+
+class Limits(root.Resource):
+    """The limits that hold for the caller, or in a project."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        self._engine = engine
+        self._enforcer = enforcer
+
+    @expose.expose(query=basic.LimitsQuery, since=versions.LIMITS)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """Show each limit, and what of it is used."""
+        own = call.context.project_id
+        asked = basic.given(call.query.project)
+        project = own if asked is None else asked
+        self._enforcer.authorize(
+            call.context,
+            _POLICY + ('get' if project == own else 'get_all'),
+            {'project_id': project})
+        allowed = {group: self._allowed(call, group, asked)
+                   for group in limits.BY_GROUP}
+        return expose.answer({'limits': {
+            'project_id': project,
+            'absolute': [_shape(each) for each in limit_usage.read(
+                self._engine, project, allowed)]}})
+
+    def _allowed(self, call: expose.Call, group: str,
+                 asked: str | None) -> limits.Limits:
+        """Return what holds for the caller, or for members of a project."""
+        conf = self._engine.conf
+        if asked is not None:
+            return limits.of(conf, group, projects=self._enforcer.projects)
+        return caller_limits.of(conf, self._enforcer, call.context, group,
+                                call.context.project_id)
+
+
+def _shape(each: limit_usage.LimitUsage) -> dict[str, Any]:
+    return {'limit': each.limit, 'allowed': each.allowed, 'used': each.used,
+            'unit': each.unit}

@@ -1,0 +1,93 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a project has of what it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
+from ironic_reservations.planner import allowance
+
+_HOUR = 3600
+#: What each limit is counted in.
+UNITS = {
+    'max_leases_per_project': 'leases',
+    'max_hosts_per_project': 'hosts',
+    'max_host_hours_per_project': 'hours',
+    'max_instances_per_project': 'instances',
+    'max_instance_hours_per_project': 'hours',
+    'max_duration': 'seconds',
+    'max_horizon': 'seconds',
+    'max_per_project': 'reservations',
+    'max_lifetime': 'seconds',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class LimitUsage:
+    """One limit.
+
+    :ivar limit: the name of its option, as refusals say it, too.
+    :ivar allowed: ``None``: there is no limit.
+    :ivar used: ``None`` where each request is judged for itself.
+    :ivar unit: what both are counted in.
+    """
+
+    limit: str
+    allowed: int | None
+    used: int | None
+    unit: str
+
+
+def read(engine: Engine, project_id: str | None,
+         allowed: Mapping[str, limits.Limits]) -> list[LimitUsage]:
+    """Read what a project has.
+
+    :param project_id: ``None``: what belongs to no project.
+    :param allowed: what it may have, by the group of the options.
+    :raises DatabaseUnavailable: nothing could be read.
+    """
+    now = engine.clock()
+    with engine.database.snapshot() as connection:
+        held = [allowance.Held(*row) for row in db_bookings.read_of_project(
+            connection, project_id, now)]
+        used = {
+            'max_leases_per_project': db_leases.count_live(connection,
+                                                           project_id),
+            'max_per_project': db_reservations.count_waiting(
+                connection, project_id, now)}
+    for whole, at_once, hours in (
+            (True, 'max_hosts_per_project', 'max_host_hours_per_project'),
+            (False, 'max_instances_per_project',
+             'max_instance_hours_per_project')):
+        kind = [each for each in held if each.whole is whole]
+        used[at_once] = _most_at_once(kind, now)
+        used[hours] = round(allowance.seconds_ahead(kind, now) / _HOUR)
+    return [LimitUsage(name, getattr(allowed[group], name) or None,
+                       used.get(name), UNITS[name])
+            for group, names in limits.BY_GROUP.items() for name in names]
+
+
+def _most_at_once(held: Sequence[allowance.Held],
+                  now: datetime.datetime) -> int:
+    """Return how many there are at the fullest instant from now on."""
+    return allowance.most_at_once(
+        held, now, max((each.end for each in held), default=now))
