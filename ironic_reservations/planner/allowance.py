@@ -48,6 +48,35 @@ def most_at_once(held: Iterable[Held], start: datetime.datetime,
     return most
 
 
+def beyond(held: Iterable[Held], start: datetime.datetime,
+           end: datetime.datetime, most: int
+           ) -> tuple[datetime.datetime, datetime.datetime] | None:
+    """Return when too many promises hold in a window at first and at last.
+
+    :param most: how many may hold at one instant.
+    :returns: the first instant at which there are more, and the end of the
+        last time that begins in the window; ``None``: there are never more.
+    """
+    changes: list[tuple[datetime.datetime, int]] = []
+    for each in held:
+        if each.end > start:
+            changes.append((max(each.start, start), 1))
+            changes.append((each.end, -1))
+    changes.sort()
+    first = last = None
+    now = 0
+    for place, (at, step) in enumerate(changes):
+        now += step
+        if place + 1 < len(changes) and changes[place + 1][0] == at:
+            continue
+        if now > most and at < end:
+            first = first or at
+            last = None
+        elif now <= most and first is not None:
+            last = last or at
+    return None if first is None or last is None else (first, last)
+
+
 def seconds_ahead(held: Iterable[Held], now: datetime.datetime) -> float:
     """Return for how long promises last from now on, all added up."""
     return sum((each.end - max(each.start, now)).total_seconds()

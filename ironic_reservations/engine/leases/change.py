@@ -70,14 +70,12 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         if _same_promise(before, after, changes):
             replanned = None
         else:
-            replanned = lease_replan.replan(engine, before, after, changes,
-                                            now)
+            project = _project(engine, hold, before, now)
+            replanned = lease_replan.replan(
+                engine, before, after, changes, now,
+                project.latest_end(before, after.end))
             after = replanned.lease
-            if hold.counted:
-                with engine.database.read() as connection:
-                    lease_limits.read(
-                        hold, connection, before.project_id, now,
-                        before.id).check_lease(after, before)
+            project.check_lease(after, before)
         if not permitted:
             enforce.check_update(engine.conf, before, after)
             permitted.append(after)
@@ -88,6 +86,16 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     if not dry_run:
         engine.announcer.tell_lease(announce.LEASE_UPDATE, changed)
     return changed
+
+
+def _project(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
+             now: datetime.datetime) -> lease_limits.Project:
+    """Read what else the project of a lease has, as far as that matters."""
+    if not allowed.counted:
+        return lease_limits.Project(allowed, (), 0, now)
+    with engine.database.read() as connection:
+        return lease_limits.read(allowed, connection, lease.project_id, now,
+                                 lease.id)
 
 
 def _same_promise(before: leases.Lease, after: leases.Lease,

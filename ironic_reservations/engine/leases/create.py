@@ -142,7 +142,7 @@ class _Request:
         if isinstance(outcome, pool_plans.PoolRefusal):
             raise lease_refused.refusal(
                 horizon, ask, demands, outcome,
-                lease_terms.latest_end(self._allowed, now))
+                lease_terms.latest_end(self._allowed, now), project)
         lease = self._lease(horizon, begin, told, outcome)
         if not self._permitted:
             enforce.check_create(engine.conf, lease)

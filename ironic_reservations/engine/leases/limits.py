@@ -138,6 +138,58 @@ class Project:
                 continue
             self._check(kind, asked, lease.start, lease.end)
 
+    def permits(self, ask: leases.LeaseAsk) -> bool:
+        """Check whether the project may have a lease as it is asked for."""
+        begin = ask.start or self._now
+        try:
+            self.mosts(ask.wishes, begin, ask.end)
+        except errors.LeaseLimit:
+            return False
+        return True
+
+    def next_start(self, ask: leases.LeaseAsk) -> datetime.datetime | None:
+        """Return when such a lease could start later, as far as it is known.
+
+        :returns: ``None``: later is no better.
+        """
+        begin = start = ask.start or self._now
+        for kind in _KINDS:
+            asked = sum(ask.wishes[place].least
+                        for place in _places(kind, ask.wishes))
+            at_once = getattr(self._limits, kind.at_once)
+            if not (asked and at_once):
+                continue
+            full = allowance.beyond(self._of(kind), begin, ask.end,
+                                    at_once - asked)
+            if full is not None:
+                start = max(start, full[1])
+        return start if start > begin else None
+
+    def latest_end(self, lease: leases.Lease,
+                   end: datetime.datetime) -> datetime.datetime:
+        """Return until when a lease may be extended, of what is left.
+
+        :param lease: as it is; what the project holds must be without it.
+        :param end: the end that is asked for.
+        """
+        begin = max(lease.start, self._now)
+        for kind in _KINDS:
+            count = _count(kind, lease)
+            if not count:
+                continue
+            at_once = getattr(self._limits, kind.at_once)
+            full = allowance.beyond(
+                self._of(kind), begin, end, at_once - count
+            ) if at_once else None
+            if full is not None:
+                end = full[0]
+            hours = getattr(self._limits, kind.hours)
+            if hours:
+                left = (hours * _HOUR - self._ahead(kind)) // count
+                end = min(end, begin + datetime.timedelta(
+                    seconds=max(0, left)))
+        return end
+
     def alternatives(self, ask: leases.LeaseAsk, begin: datetime.datetime
                      ) -> Iterator[tuple[str, leases.LeaseAsk]]:
         """Return requests of the same kind within the limits, best first."""

@@ -21,6 +21,7 @@ import json
 from typing import Any
 
 from ironic_reservations.engine import timelines
+from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
@@ -36,24 +37,61 @@ from ironic_reservations.planner.pool import shares
 
 #: How far ahead a later start is looked for, where there is no limit.
 _AHEAD = datetime.timedelta(days=366)
+#: How many later windows are looked at that a project may not have.
+_WINDOWS = 10
 
 
 def make(horizon: timelines.Horizon, ask: leases.LeaseAsk,
          demands: Sequence[instances.Wish],
-         latest: datetime.datetime | None) -> list[dict[str, Any]]:
+         latest: datetime.datetime | None,
+         project: limits.Project) -> list[dict[str, Any]]:
     """Make what would be accepted as it is, the best first.
 
     :param latest: when a lease has to end, where the operator says so.
+    :param project: what more it may have: at another time that may be less.
     """
     until = latest or (max(ask.end, horizon.now) + _AHEAD)
+    windows = [
+        (offer.kind.value, _permitted(horizon, ask, demands, offer, until,
+                                      project))
+        for offer in pool_offers.offers(
+            horizon.pool, demands, instants.instant(horizon.now),
+            instants.instant(until))]
     return [
         *_apart(horizon, ask, demands),
-        *(_told(offer.kind.value, horizon,
-                _changed(ask, demands, offer.demands))
-          for offer in pool_offers.offers(
-              horizon.pool, demands, instants.instant(horizon.now),
-              instants.instant(until))),
+        *(_told(kind, horizon, offered) for kind, offered in windows
+          if offered is not None),
         *_other_class(horizon, ask, demands)]
+
+
+def _permitted(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+               demands: Sequence[instances.Wish],
+               offer: pool_offers.PoolOffer, until: datetime.datetime,
+               project: limits.Project) -> leases.LeaseAsk | None:
+    """Return what is offered, or a later window that the project may have.
+
+    :returns: ``None``: none was found.
+    """
+    found: pool_offers.PoolOffer | None = offer
+    for _ in range(_WINDOWS):
+        if found is None:
+            return None
+        offered = _changed(ask, demands, found.demands)
+        if project.permits(offered):
+            return offered
+        start = (project.next_start(offered)
+                 if offer.kind is pool_offers.Kind.LATER else None)
+        if start is None:
+            return None
+        shift = instants.instant(start) - found.demands[0].start
+        moved = tuple(dataclasses.replace(
+            demand, start=demand.start + shift, end=demand.end + shift)
+            for demand in found.demands)
+        if moved[0].end > instants.instant(until):
+            return None
+        found = pool_offers.soonest(horizon.pool, moved,
+                                    instants.instant(until))
+    return None
 
 
 def nowhere_together(horizon: timelines.Horizon, demand: instances.Wish,

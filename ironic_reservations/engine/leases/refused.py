@@ -20,6 +20,7 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.engine import timelines
+from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import offers
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
@@ -41,15 +42,17 @@ _MOVABLE = 'leases that have not started'
 def refusal(horizon: timelines.Horizon, ask: leases.LeaseAsk,
             demands: Sequence[instances.Wish],
             refused: pool_plans.PoolRefusal,
-            latest: datetime.datetime | None) -> errors.LeaseRefused:
+            latest: datetime.datetime | None,
+            project: limits.Project) -> errors.LeaseRefused:
     """Make the answer to a request that cannot be served.
 
     :param latest: when a lease has to end, where the operator says so.
+    :param project: what more it may have.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
     reason = _reason(horizon, ask.project_id, place, ask.wishes[place],
                      refused)
-    made = offers.make(horizon, ask, demands, latest)
+    made = offers.make(horizon, ask, demands, latest, project)
     told = reason['detail']
     if made:
         told += ' ' + made[0]['detail']

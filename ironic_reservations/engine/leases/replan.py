@@ -69,11 +69,12 @@ def started(lease: leases.Lease, now: datetime.datetime) -> bool:
 
 
 def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
-           changes: leases.LeaseChange,
-           now: datetime.datetime) -> Replanned:
+           changes: leases.LeaseChange, now: datetime.datetime,
+           until: datetime.datetime) -> Replanned:
     """Plan a lease with new terms, together with all the others.
 
     :param after: with the new terms, and the bookings as they were.
+    :param until: the latest end that may be offered.
     :raises LeaseRefused: it cannot be served.
     :raises LeaseFrozen: nodes cannot be taken from it any more.
     :raises Conflict: it has been moved since it was read.
@@ -83,7 +84,7 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
                                                each.instances)
               for each in after.reservations}
     horizon = engine.timelines.look(engine.database, now, wanted.values())
-    task = _Task(engine, horizon, before, after, changes, wanted)
+    task = _Task(engine, horizon, before, after, changes, wanted, until)
     return task.started() if started(before, now) else task.pending()
 
 
@@ -108,8 +109,10 @@ class _Task:
     def __init__(self, engine: Engine, horizon: timelines.Horizon,
                  before: leases.Lease, after: leases.Lease,
                  changes: leases.LeaseChange,
-                 wanted: dict[str, requirements.Requirement]) -> None:
+                 wanted: dict[str, requirements.Requirement],
+                 until: datetime.datetime) -> None:
         self._horizon = horizon
+        self._until = until
         self._before = before
         self._after = after
         self._changes = changes
@@ -440,8 +443,8 @@ class _Task:
                 free, demands, instants.instant(self._horizon.now),
                 instants.instant(self._after.end), kinds=(
                     pool_offers.Kind.SHORTER,)):
-            end = instants.moment(max(demand.end
-                                      for demand in offer.demands))
+            end = min(self._until, instants.moment(max(
+                demand.end for demand in offer.demands)))
             return end if end > self._before.end else None
         return None
 

@@ -1,0 +1,156 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a refusal offers is accepted as it is, whatever a project may have."""
+
+import contextlib
+import os
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_reservations import errors
+from ironic_reservations.engine import limits
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.planner import leases
+from tests import leasing
+from tests import world
+
+#: More on request.
+EXAMPLES = int(os.environ.get('IRONIC_RESERVATIONS_OFFER_EXAMPLES', '20'))
+_THEIRS = 'theirs'
+
+
+class TestOffers(world.TestCase):
+
+    def limited(self, **options):
+        self.leasing = leasing.Leasing(self.new_world(
+            leases__project_limits=True, **{
+                f'leases__{key}': value for key, value in options.items()}))
+        self.leasing.hosts(4, resource_class='silver')
+
+    def others(self, start, end, hosts):
+        """Lease hosts for those who may exceed limits."""
+        lease_create.create(self.leasing.engine, leasing.ask(
+            start, end, leasing.wish(hosts), project_id=_THEIRS),
+            allowed=limits.NONE)
+
+    def offered(self, *args):
+        """Give the offers of a refusal by kind, each accepted as it is."""
+        offers = self.leasing.refused(*args).details['offers']
+        for offer in offers:
+            lease_create.create(self.leasing.engine, leasing.posted(
+                offer, self.leasing.world.clock()), dry_run=True)
+        return {offer['kind']: leasing.posted(
+            offer, self.leasing.world.clock()) for offer in offers}
+
+    def test_nothing_is_offered_where_the_project_has_its_hosts(self):
+        """Neither before, where it has them, nor right after."""
+        self.limited(max_hosts_per_project=2)
+        self.leasing.create(1, 2, leasing.wish(2))
+        self.others(2, 3, 3)
+        self.leasing.create(3, 4, leasing.wish(2))
+        offered = self.offered(2, 3, leasing.wish(2))
+        self.assertNotIn('earlier', offered)
+        self.assertEqual((leasing.at(4), leasing.at(5)), (
+            offered['later'].start, offered['later'].end))
+
+    def test_later_window_that_the_fleet_does_not_have_is_passed_by(self):
+        """After what the project has, others are there."""
+        self.limited(max_hosts_per_project=2)
+        for begin in (1, 3, 5):
+            self.others(begin, begin + 1, 3)
+        self.leasing.create(2, 3, leasing.wish(2))
+        self.leasing.create(4, 5, leasing.wish(2))
+        offered = self.offered(1, 2, leasing.wish(2))
+        self.assertEqual(leasing.at(6), offered['later'].start)
+
+    def test_extension_is_offered_as_far_as_the_project_may(self):
+        """Not as far as the fleet has room."""
+        for limit in ({'max_host_hours_per_project': 3},
+                      {'max_hosts_per_project': 1}):
+            self.limited(**limit)
+            lease = self.leasing.create(1, 2)
+            self.others(4, 5, 4)
+            if 'max_hosts_per_project' in limit:
+                self.leasing.create(3, 3.5)
+            refusal = self.assertRaises(
+                errors.LeaseRefused, self.leasing.change, lease, end=4.5)
+            until = leasing.at(
+                3 if 'max_hosts_per_project' in limit else 4)
+            self.assertEqual([until.strftime('%Y-%m-%d %H:%M')], [
+                offer['lease']['end_date']
+                for offer in refusal.details['offers']])
+            self.leasing.world.clock.now = leasing.at(0.25)
+            changed = lease_change.change(
+                self.leasing.engine, lease.id,
+                leases.LeaseChange(end=until))
+            self.assertEqual(until, changed.end)
+
+
+_STARTS = st.sampled_from((0.5, 1, 1.5, 2, 3))
+_LENGTHS = st.sampled_from((0.5, 1, 2, 3))
+_WISHES = st.one_of(
+    st.builds(leasing.wish, st.integers(1, 3), st.integers(1, 3)),
+    st.builds(leasing.wish, st.integers(1, 2),
+              properties=st.just(leasing.of_class('gold'))),
+    st.builds(leasing.instances, st.integers(1, 4),
+              affinity=st.sampled_from((None, True, False))))
+_LEASES = st.tuples(_STARTS, _LENGTHS,
+                    st.lists(_WISHES, min_size=1, max_size=2),
+                    st.sampled_from((leasing.PROJECT, _THEIRS)))
+_LIMITS = st.fixed_dictionaries({
+    'max_hosts_per_project': st.integers(0, 4),
+    'max_instances_per_project': st.integers(0, 5),
+    'max_host_hours_per_project': st.sampled_from((0, 3, 6, 12)),
+    'max_instance_hours_per_project': st.sampled_from((0, 4, 12)),
+    'max_duration': st.sampled_from((0, 3600, 7200)),
+    'max_horizon': st.sampled_from((0, 4 * 3600, 8 * 3600))})
+
+
+class TestEveryOffer(world.TestCase):
+
+    @hypothesis.settings(max_examples=EXAMPLES, deadline=None,
+                         suppress_health_check=list(hypothesis.HealthCheck))
+    @hypothesis.given(allowed=_LIMITS, promised=st.lists(_LEASES, max_size=6),
+                      asked=st.lists(_LEASES, min_size=1, max_size=3))
+    def test_is_accepted_as_it_is(self, allowed, promised, asked):
+        """Whatever is promised to whom, and whatever is asked for."""
+        around = world.World(leases__project_limits=True, **{
+            f'leases__{key}': value for key, value in allowed.items()})
+        around.setUp()
+        with contextlib.ExitStack() as stack:
+            stack.callback(around.cleanUp)
+            ground = leasing.Leasing(around)
+            ground.hosts(2, resource_class='gold',
+                         properties=leasing.sizes(4))
+            ground.hosts(2, resource_class='silver',
+                         properties=leasing.sizes(4))
+            ground.compute_hosts(1, vcpus=3)
+            for lease in promised:
+                self.ask(ground, *lease)
+            for lease in asked:
+                offers = self.ask(ground, *lease)
+                project = lease[-1]
+                for offer in offers:
+                    hypothesis.note(offer)
+                    lease_create.create(ground.engine, leasing.posted(
+                        offer, around.clock(), project), dry_run=True)
+
+    def ask(self, ground, start, length, wishes, project):
+        """Ask for a lease; give what is offered instead."""
+        try:
+            ground.create(start, start + length, *wishes, project_id=project)
+        except (errors.LeaseRefused, errors.LeaseLimit) as exc:
+            return exc.details['offers']
+        return []
