@@ -50,9 +50,9 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import reserve
+from ironic_reservations.engine import uncertain
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
-from ironic_reservations.reconciler import uncertain
 from tests import timeline_writes
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)

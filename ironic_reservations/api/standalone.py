@@ -27,7 +27,7 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import basic
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import migrate
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 
 
 def build(conf: cfg.ConfigOpts) -> wsgi.Application:
@@ -38,7 +38,7 @@ def build(conf: cfg.ConfigOpts) -> wsgi.Application:
     engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
     migrate.ensure_sqlite(engine.database)
     application = with_engine(conf, engine)
-    loop.start(engine)
+    loops.start(engine)
     return application
 
 

@@ -25,7 +25,7 @@ from oslo_log import log
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.api import standalone
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 
 _NAME = 'ironic-reservations-api'
 _STOP_WITHIN = 30
@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         server.serve()
     finally:
-        running = loop.current()
+        running = loops.current()
         if running is not None:
             running.stop()
     return 0

@@ -23,7 +23,7 @@ from oslo_log import log
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine
 from ironic_reservations.clouds import ironic
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -36,8 +36,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f'ironic-reservations-reconciler: {exc}', file=sys.stderr)
         return 1
     log.setup(conf, project_conf.PROJECT)
-    running = loop.Loop(engine.build(conf, ironic.Ironic.over_http(conf)))
+    running = loops.Reconciler(
+        engine.build(conf, ironic.Ironic.over_http(conf)))
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: running.stop())
+        signal.signal(number, lambda *_: running.end())
     running.run()
     return 0

@@ -77,6 +77,11 @@ guard_opts = [
                     'node of a request that has ended without an answer, '
                     'with 5xx, or not at all. As rpc_response_timeout of '
                     'Ironic, or [json_rpc] timeout where Ironic uses that.'),
+    cfg.IntOpt('claim_ttl', default=30, min=5,
+               help='For how long, in seconds, one process finds out, for '
+                    'all that share the database, what became of requests '
+                    'that got no answer. When it dies, another takes over '
+                    'after this time.'),
     cfg.IntOpt('max_body_size', default=64 * 1024 * 1024, min=1024,
                help='The largest body, in bytes, of a request that the '
                     'guard has to read: a deploy, with its configuration '

@@ -61,6 +61,10 @@ placement_opts = [
     cfg.BoolOpt('repair', default=True,
                 help='Whether these audits mend what differs; otherwise it '
                      'is logged and counted only.'),
+    cfg.IntOpt('claim_ttl', default=30, min=5,
+               help='For how long, in seconds, one process does all of this '
+                    'for all that share the database. When it dies, another '
+                    'takes over after this time.'),
 ]
 
 

@@ -24,6 +24,7 @@ from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement as placement_client
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import connection
+from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import timelines
 
@@ -53,6 +54,11 @@ class Engine:
     placement: placement_client.Placement | None = None
     nova: nova_client.Nova | None = None
     timer: clock_module.Timer = clock_module.elapsed
+
+    def serialized(self) -> Engine:
+        """Return this engine for workers that use the database in turn."""
+        return dataclasses.replace(
+            self, database=serialized.SerializedDatabase(self.database))
 
 
 def build(conf: cfg.ConfigOpts,

@@ -18,7 +18,7 @@ that while: it raises the node's generation, so that a reservation planned
 before it cannot commit, and it makes the node busy, so that none is planned
 during it.  It never ends by itself: of one that is left behind by a process
 that died, or that Ironic gave no answer to, the reconciler finds out what
-became of it, see :mod:`ironic_reservations.reconciler.uncertain`.
+became of it, see :mod:`.uncertain`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ from ironic_reservations.planner import admit
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import pick
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 
 LOG = log.getLogger(__name__)
 
@@ -399,7 +399,7 @@ class Acts:
 
 def poke(ident: str, answer: wsgi.Answer) -> None:
     """Have a node read again soon, if Ironic did something to it."""
-    running = loop.current()
+    running = loops.current()
     if (running is not None and inward.succeeded(answer)
             and uuidutils.is_uuid_like(ident)):
         running.poke(resolve.canonical(ident))

@@ -46,7 +46,7 @@ from ironic_reservations.guard import resolve
 from ironic_reservations.guard import routes
 from ironic_reservations.guard import service
 from ironic_reservations.guard import tickets
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 
 _PROVIDERS = {identity.NOAUTH: api_identity.administrator,
               'http_basic': api_identity.basic,
@@ -125,7 +125,7 @@ class Guard:
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         # NOTE: not at load: a server may fork after that, and Ironic does
         # not answer yet.
-        loop.start(self._engine)
+        loops.start(self._engine)
         path = environ.get('PATH_INFO', '')
         if inward.TICKET_KEY in environ:
             return self._use_ticket(environ, start_response)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Work that one process does for all, for as long as it has the claim.
+"""One kind of claim: work that one process does for all, while it has it.
 
 A claim in the database ends by the database's clock.  Its holder goes by a
 timer of its own, which nobody can set, from before the claim was written; and
@@ -19,13 +19,15 @@ it stops somewhat earlier than others may begin.
 
 from __future__ import annotations
 
-import datetime
+import os
+import socket
+import uuid as uuid_module
 
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
 
 LOG = log.getLogger(__name__)
@@ -34,6 +36,8 @@ LOG = log.getLogger(__name__)
 #: may differ, and a fifth of a claim at least.
 _MARGIN = 1.5
 _SHARE = 0.2
+#: What is kept of a host's name, since it is part of a name in the database.
+_HOST_NAME = 64
 
 
 def certain(ttl: float) -> float:
@@ -44,17 +48,31 @@ def certain(ttl: float) -> float:
     return ttl - max(_MARGIN, ttl * _SHARE)
 
 
+def new_owner() -> str:
+    """Return a name for this process that no other ever has.
+
+    NOTE: containers of one image may have the same name, and each of their
+    processes the same id.
+    """
+    return (f'{socket.gethostname()[:_HOST_NAME]}:{os.getpid()}:'
+            f'{uuid_module.uuid4()}')
+
+
 class Claim:
     """The claim of this process to a piece of work.
 
     :param name: of the work.
     :param owner: of this process, and of no other ever.
+    :param ttl: for how long, in seconds, it stands in the database: as long
+        as others wait when this process dies.
     """
 
-    def __init__(self, engine: Engine, name: str, owner: str) -> None:
+    def __init__(self, engine: Engine, name: str, owner: str,
+                 ttl: float) -> None:
         self._engine = engine
-        self._name = name
+        self.name = name
         self._owner = owner
+        self._ttl = ttl
         self._begun = self._until = 0.0
 
     def holds(self) -> bool:
@@ -64,22 +82,18 @@ class Claim:
         :raises Conflict: another process was quicker.
         """
         engine = self._engine
-        begun, ttl = engine.timer(), engine.conf.ironic.claim_ttl
+        begun = engine.timer()
         if begun < (self._begun + self._until) / 2:
             return True
-        now = engine.clock()
-        with engine.database.write() as connection:
-            ours = db_claims.take(connection, self._name, self._owner, now,
-                                  now + datetime.timedelta(seconds=ttl))
+        ours = claims.take(engine, self.name, self._owner, self._ttl)
         self._begun = begun
-        self._until = begun + certain(ttl) if ours else begun
+        self._until = begun + certain(self._ttl) if ours else begun
         return ours and engine.timer() < self._until
 
     def drop(self) -> None:
         """Let another process take over at once."""
         self._begun = self._until = 0.0
         try:
-            with self._engine.database.write() as connection:
-                db_claims.drop(connection, self._name, self._owner)
+            claims.drop(self._engine, self.name, self._owner)
         except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
             LOG.debug('The claim is left to expire: %s', exc)

@@ -10,182 +10,154 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The passes of the reconciler: by one process at a time, for all.
+"""One kind of loop: tasks that are done again and again, on a thread.
 
-The work on leases is shared among all processes: :mod:`.lease_crew`; what is
-held in Placement, and what became of requests that got no answer, have
-threads of their own: :mod:`.hold_keeper`, :mod:`.uncertain`.
+Which loops there are stands in :mod:`.loops`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
-import os
-import queue
-import socket
+from collections.abc import Callable
+from collections.abc import Sequence
+import dataclasses
 import threading
 import time
-import uuid as uuid_module
 
 from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import Engine
-from ironic_reservations.engine import mirror
-from ironic_reservations.engine import sweep
-from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.reconciler import claim
-from ironic_reservations.reconciler import hold_keeper
-from ironic_reservations.reconciler import lease_crew
-from ironic_reservations.reconciler import uncertain
+from ironic_reservations.reconciler import claim as claim_module
 
 LOG = log.getLogger(__name__)
 
-_CLAIM = 'mirror'
-_QUICK_TICK = 1.0
+#: How long to wait, in seconds, between two looks, and after trouble.
+_TICK = 1.0
+_TROUBLE = 5.0
+
+#: Asked by a task that takes long: whether it is to go on.
+GoesOn = Callable[[], bool]
+
+
+@dataclasses.dataclass
+class Task:
+    """Something that a loop does.
+
+    :ivar act: does it.
+    :ivar every: how often, in seconds; 0: each time that the loop looks.
+    :ivar claimed: whether it is for the process alone that has the claim of
+        the loop.
+    :ivar again: whether it is done again at once where it has failed;
+        otherwise after its time.
+    :ivar due_at: when it is to be done next, by the clock of the loop.
+    """
+
+    act: Callable[[GoesOn], object]
+    every: float = 0
+    claimed: bool = True
+    again: bool = True
+    due_at: float = 0.0
 
 
 class Loop:
-    """Runs the passes until it is stopped.
+    """Does its tasks in their order, each when it is due.
 
-    :param engine: with an Ironic to read from.
-    :ivar pid: the process that it was made in.
-    :ivar uncertain: what finds out the outcomes of requests, if anything.
+    :param name: of the loop, for threads and the log.
+    :param claim: to its work; without one, each process does it.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._stop = threading.Event()
-        self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()
+    def __init__(self, name: str, tasks: Sequence[Task],
+                 claim: claim_module.Claim | None = None) -> None:
+        self.name = name
+        self.tasks = tuple(tasks)
+        self.claim = claim
+        self._stopping = threading.Event()
+        self._news = threading.Event()
         self._thread: threading.Thread | None = None
-        # NOTE: containers of one image may have the same name, and each of
-        # their processes the same id.
-        self.pid = os.getpid()
-        self._claim = claim.Claim(
-            engine, _CLAIM, f'{socket.gethostname()}:{self.pid}:'
-            f'{uuid_module.uuid4()}')
-        self._crew = (lease_crew.Crew(engine)
-                      if engine.ironic is not None else None)
-        self._keeper = (hold_keeper.Keeper(engine)
-                        if engine.placement is not None else None)
-        self.uncertain = (
-            uncertain.Uncertain(engine, engine.ironic)
-            if engine.ironic is not None else None)
-        self._due = {'changed': 0.0, 'all': 0.0, 'sweep': 0.0}
+
+    @property
+    def alive(self) -> bool:
+        """Whether its thread runs in this process."""
+        return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
         """Run on a thread of this process."""
         self._thread = threading.Thread(
-            target=self.run, name='ironic-reservations-reconciler',
+            target=self.run, name=f'ironic-reservations-{self.name}',
             daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
-        """Stop, and let another process take over at once."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=10)
+    def wake(self) -> None:
+        """Look again at once."""
+        self._news.set()
 
-    def poke(self, node_uuid: str) -> None:
-        """Have one node read again soon: something happened to it."""
-        self._changed.put(node_uuid)
+    def end(self) -> None:
+        """End after the task that is under way."""
+        self._stopping.set()
+        self._news.set()
+
+    def stop(self, timeout: float = 10) -> None:
+        """End, and wait for that.
+
+        :param timeout: how long, in seconds.
+        """
+        self.end()
+        if self._thread is not None:
+            self._thread.join(timeout)
 
     def run(self) -> None:
-        """Make passes until :meth:`stop`, and have leases worked on."""
-        if self._crew is not None:
-            self._crew.start()
-        if self._keeper is not None:
-            self._keeper.start()
-        if self.uncertain is not None:
-            self.uncertain.start()
-        while not self._stop.is_set():
-            pause = _QUICK_TICK
-            try:
-                self.one_pass()
-            except (errors.DatabaseUnavailable,
-                    errors.IronicUnavailable) as exc:
-                LOG.warning('The reconciler waits: %s', exc)
-                pause = 5.0
-            except (db_connection.Conflict, errors.Contention):
-                LOG.debug('Another process was quicker; looking again')
-            except Exception:
-                # NOTE: a bug in one pass must not end all later ones.
-                LOG.exception('A pass of the reconciler failed')
-                pause = 5.0
-            self._stop.wait(pause)
-        if self._crew is not None:
-            self._crew.stop()
-        if self._keeper is not None:
-            self._keeper.stop()
-        if self.uncertain is not None:
-            self.uncertain.stop()
-        self._claim.drop()
+        """Look again and again, until :meth:`end`; then drop the claim."""
+        while not self._stopping.is_set():
+            self._news.wait(self._look())
+            self._news.clear()
+        if self.claim is not None:
+            self.claim.drop()
+
+    def _look(self) -> float:
+        """Do what is due; gives how long to wait then, in seconds."""
+        try:
+            self.one_pass()
+        except (errors.DatabaseUnavailable, errors.IronicUnavailable,
+                errors.PlacementUnavailable) as exc:
+            LOG.warning('The reconciler waits (%s): %s', self.name, exc)
+            return _TROUBLE
+        except (db_connection.Conflict, errors.Contention):
+            LOG.debug('Another process was quicker; looking again')
+        except Exception:
+            # NOTE: a bug in one pass must not end all later ones.
+            LOG.exception('A pass of the reconciler failed (%s)', self.name)
+            return _TROUBLE
+        return _TICK
 
     def one_pass(self) -> None:
-        """Do what is due, if it is this process that does it."""
-        self._refresh_poked()
-        if not self._claim.holds():
-            return
-        conf = self._engine.conf
-        with self._if_due('sweep', conf.reservations.sweep_interval) as due:
-            if due:
-                sweep.sweep(self._engine)
-        if self._engine.ironic is None:
-            return
-        with self._if_due('all', conf.ironic.full_poll_interval) as due:
-            if due:
-                mirror.refresh_all(self._engine)
-        # NOTE: that may have taken longer than the claim lasts.
-        if not self._claim.holds():
-            return
-        with self._if_due('changed', conf.ironic.poll_interval) as due:
-            if due:
-                mirror.refresh_changed(self._engine)
-                mirror.settle_starting(self._engine)
-                lease_health.check(self._engine)
+        """Do what is due, as far as it is for this process.
 
-    def _refresh_poked(self) -> None:
-        poked = set()
-        while not self._changed.empty():
-            poked.add(self._changed.get())
-        if self._engine.ironic is not None:
-            for uuid in poked:
-                mirror.refresh_node(self._engine, uuid)
+        :raises DatabaseUnavailable: nothing can be read or written.
+        :raises IronicUnavailable: Ironic does not answer.
+        :raises PlacementUnavailable: Placement does not.
+        :raises Conflict: another process was quicker.
+        """
+        mine = True
+        for task in self.tasks:
+            if self._stopping.is_set():
+                return
+            # NOTE: before each, since the one before may have taken longer
+            # than a claim lasts; and whether or not it is due, so that a
+            # claim does not end in between.
+            if task.claimed and self.claim is not None:
+                mine = mine and self.claim.holds()
+            if mine or not task.claimed:
+                self._do(task)
 
-    @contextlib.contextmanager
-    def _if_due(self, what: str, interval: float) -> Iterator[bool]:
-        # NOTE: what fails is due at the next pass again: the first reading
-        # of all nodes often comes before Ironic is up.
+    def _do(self, task: Task) -> None:
         now = time.monotonic()
-        due = now >= self._due[what]
-        yield due
-        if due:
-            self._due[what] = now + interval
+        if now < task.due_at:
+            return
+        if not task.again:
+            task.due_at = now + task.every
+        task.act(self._goes_on)
+        task.due_at = now + task.every
 
-
-_running: Loop | None = None
-_running_lock = threading.Lock()
-
-
-def start(engine: Engine) -> Loop:
-    """Start the reconciler of this process, unless it runs.
-
-    To be called at each request: a server that forks after loading leaves
-    the thread in the parent, so that each child starts one of its own.
-    """
-    global _running
-    running = _running
-    if running is not None and running.pid == os.getpid():
-        return running
-    with _running_lock:
-        if _running is None or _running.pid != os.getpid():
-            _running = Loop(engine)
-            _running.start()
-        return _running
-
-
-def current() -> Loop | None:
-    """Give the reconciler of this process, if it runs."""
-    return _running
+    def _goes_on(self) -> bool:
+        return not self._stopping.is_set() and (
+            self.claim is None or self.claim.holds())

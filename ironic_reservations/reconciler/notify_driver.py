@@ -30,7 +30,7 @@ from typing import Any
 
 from oslo_messaging.notify import notifier
 
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 
 _PREFIX = 'baremetal.node.'
 
@@ -41,7 +41,7 @@ class MirrorDriver(notifier.Driver):  # type: ignore[misc]
     def notify(self, context: Any, message: dict[str, Any], priority: str,
                retry: int) -> None:
         """Take a notification from Ironic."""
-        running = loop.current()
+        running = loops.current()
         if running is None or not message.get('event_type', '').startswith(
                 _PREFIX):
             return

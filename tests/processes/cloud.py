@@ -255,7 +255,8 @@ class Cloud(fixtures.Fixture):
             'oslo_policy': {'policy_file': self.folder / 'our-policy.yaml'},
             'reservations': {'min_ttl': 1, 'sweep_interval': 1},
             'guard': {'passage_timeout': self.times.passage,
-                      'rpc_timeout': self.times.conductor},
+                      'rpc_timeout': self.times.conductor,
+                      'claim_ttl': self.times.claim},
             'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,
                        'workers': 4},
             'ironic': {'poll_interval': 1, 'full_poll_interval': 5,
@@ -269,7 +270,7 @@ class Cloud(fixtures.Fixture):
                 'endpoint_override': self.placement.url,
                 'token': placement.TOKEN, 'timeout': 5, 'grace': 8,
                 'settle_interval': 1, 'hosts_interval': 5,
-                'audit_interval': 10}})}
+                'audit_interval': 10, 'claim_ttl': self.times.claim}})}
 
     def _ironic_options(self, role: str, port: int) -> all_in_one.Options:
         # NOTE: an address of its own for each conductor: with another port

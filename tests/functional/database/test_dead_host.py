@@ -55,7 +55,7 @@ class _DeadHost:
     def setUp(self):
         super().setUp()
         self.world = self.useFixture(world.World(
-            self.url, ironic__confirm='mirror', ironic__claim_ttl=5))
+            self.url, ironic__confirm='mirror'))
         (self.node,) = self.world.enrol()
 
     def dead_host(self):
@@ -103,8 +103,8 @@ class _DeadHost:
 
     def test_passes_that_a_dead_host_has_claimed(self):
         """They are taken over when the claim ends, without its lock."""
-        dead = claim.Claim(self.world.another_engine(), 'work', 'dead')
-        living = claim.Claim(self.world.engine, 'work', 'living')
+        dead = claim.Claim(self.world.another_engine(), 'work', 'dead', 5)
+        living = claim.Claim(self.world.engine, 'work', 'living', 5)
         self.assertTrue(dead.holds())
         self.assertFalse(living.holds())
         opened, loses_its_power = self.dead_host()

@@ -36,7 +36,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 from tests import world
 
 WORKERS = 2
@@ -51,6 +51,7 @@ def options(ironic_url: str) -> dict[str, Any]:
             'ironic__confirm': 'mirror', 'leases__claim_ttl': CLAIM_TTL,
             'leases__workers': WORKERS, 'leases__max_backoff': 1,
             'guard__passage_timeout': CLAIM_TTL, 'guard__rpc_timeout': 1,
+            'guard__claim_ttl': CLAIM_TTL,
             'reservations__sweep_interval': 1}
 
 
@@ -87,7 +88,7 @@ def make_engine(url: str, ironic_url: str,
 
 def reconcile(url: str, ironic_url: str, path: str) -> None:
     """Be a reconciler, until killed."""
-    loop.Loop(make_engine(url, ironic_url, Journal(path))).run()
+    loops.Reconciler(make_engine(url, ironic_url, Journal(path))).run()
 
 
 def ask(url: str, ironic_url: str, path: str, seed: int) -> None:

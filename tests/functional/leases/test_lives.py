@@ -26,7 +26,7 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 from tests import world
 from tests.functional.guard import base
 from tools import all_in_one
@@ -129,7 +129,7 @@ class TestBeside(_Leases):
         migrate.upgrade(engine.database)
         hosts.add(engine, node.uuid, {})
         lease = self.lease(engine, node.name, 8)
-        running = loop.Loop(engine)
+        running = loops.Reconciler(engine)
         running.start()
         self.addCleanup(running.stop)
 
@@ -157,7 +157,7 @@ class TestBeside(_Leases):
         migrate.upgrade(engine.database)
         hosts.add(engine, node.uuid, {})
         lease = self.lease(engine, node.name, 4)
-        running = loop.Loop(engine)
+        running = loops.Reconciler(engine)
         running.start()
         self.addCleanup(running.stop)
         self.wait_for(lambda: self.status(engine, lease)

@@ -31,7 +31,7 @@ from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import small_nova
 from tests import world
@@ -69,7 +69,7 @@ class _Flavors:
         self.engine = dataclasses.replace(
             self.engine, nova=self.nova.client, clock=self.world.clock)
         self.leasing = leasing.Leasing(self.world, self.engine)
-        self.crew = lease_crew.Crew(self.engine)
+        self.crew = lease_workers.LeaseWorkers(self.engine)
         self.providers = in_memory.Nodes(self.client)
         self.client.ensure_class(SLOT)
         self.client.ensure_class(LEASE_SLOT)

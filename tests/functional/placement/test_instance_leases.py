@@ -26,7 +26,7 @@ from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 from tests.functional.placement import faults
@@ -209,7 +209,7 @@ class TestStart(TestCase):
     def test_without_nova_the_classes_are_there_all_the_same(self) -> None:
         self.engine = dataclasses.replace(self.engine, nova=None)
         self.leasing = leasing.Leasing(self.world, self.engine)
-        self.crew = lease_crew.Crew(self.engine)
+        self.crew = lease_workers.LeaseWorkers(self.engine)
         lease = self.started()
         self.assert_active(dataclasses.replace(self.had(lease), flavor=None))
         wanted = lease.reservations[0].instances
@@ -223,7 +223,7 @@ class TestStart(TestCase):
     def test_without_placement_nothing_is_called(self) -> None:
         self.engine = dataclasses.replace(self.engine, placement=None)
         self.leasing = leasing.Leasing(self.world, self.engine)
-        self.crew = lease_crew.Crew(self.engine)
+        self.crew = lease_workers.LeaseWorkers(self.engine)
         self.network.calls.clear()
         lease = self.started()
         self.work(4)
@@ -467,7 +467,7 @@ class TestDeaths(TestCase):
         mortal: engine_module.Engine = self.mortal(last)
         self.world.clock.now = leasing.at(hours)
         try:
-            lease_crew.Crew(mortal).one_pass()
+            lease_workers.LeaseWorkers(mortal).one_pass()
         except faults.Died:
             return True
         return False

@@ -34,8 +34,8 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.planner.placement import hold_audit
 from ironic_reservations.planner.placement import holds
-from ironic_reservations.reconciler import hold_keeper
 from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 from tests import world
 from tests.functional.placement import in_memory
 from tests.functional.placement import test_reservations
@@ -47,16 +47,17 @@ class TestCase(test_reservations.TestCase):
         super().setUp()
         self.keeper = self.new_keeper()
 
-    def new_keeper(self) -> hold_keeper.Keeper:
+    def new_keeper(self) -> loop.Loop:
         """Give the keeper of one process more."""
-        made = hold_keeper.Keeper(self.engine)
+        made = loops.placement(self.engine)
         self.addCleanup(made.stop)
         return made
 
-    def work(self, keeper: hold_keeper.Keeper | None = None) -> None:
+    def work(self, keeper: loop.Loop | None = None) -> None:
         """Have a process do all that it is to do."""
         keeper = keeper or self.keeper
-        keeper._due = dict.fromkeys(keeper._due, 0.0)
+        for task in keeper.tasks:
+            task.due_at = 0.0
         keeper.one_pass()
 
     def orphan(self) -> str:
@@ -142,7 +143,7 @@ class TestPasses(TestCase):
         self.world.conf.set_override('audit_interval', 0, 'placement')
         node = self.orphan()
         self.network.calls.clear()
-        self.work()
+        self.work(self.new_keeper())
         self.assertEqual([], self.network.calls)
         self.assertEqual(1, len(self.consumers(node)))
 
@@ -160,7 +161,7 @@ class TestPasses(TestCase):
         self.network.calls.clear()
         self.work(other)
         self.assertEqual([], self.network.calls)
-        self.world.clock.advance(self.world.conf.ironic.claim_ttl)
+        self.world.clock.advance(self.world.conf.placement.claim_ttl)
         self.work(other)
         self.assert_clean()
 
@@ -175,13 +176,13 @@ class TestPasses(TestCase):
             else:
                 self.client.delete_allocations(consumer)
             other = self.new_keeper()
-            self.world.clock.advance(self.world.conf.ironic.claim_ttl)
+            self.world.clock.advance(self.world.conf.placement.claim_ttl)
             self.interrupt(lambda other=other: self.work(other))
             self.work()
             self.work()
             self.assertEqual(1, len(self.consumers(node)))
             self.assert_clean()
-            self.world.clock.advance(self.world.conf.ironic.claim_ttl)
+            self.world.clock.advance(self.world.conf.placement.claim_ttl)
 
     def interrupt(self, action: object) -> None:
         """Have something happen before the next deletion in Placement."""
@@ -192,7 +193,7 @@ class TestPasses(TestCase):
                     not done):
                 done.append(True)
                 self.world.clock.advance(
-                    self.world.conf.ironic.claim_ttl)
+                    self.world.conf.placement.claim_ttl)
                 assert callable(action)
                 action()
             return request(url, method, **kwargs)
@@ -200,7 +201,7 @@ class TestPasses(TestCase):
 
     def test_process_of_the_reconciler_keeps_holds(self) -> None:
         node = self.orphan()
-        running = loop.Loop(self.engine)
+        running = loops.Reconciler(self.engine)
         running.start()
         self.addCleanup(running.stop)
         # NOTE: this Placement is for one thread at a time.
@@ -218,9 +219,7 @@ class TestPasses(TestCase):
             return placement_drift.read(opened)
 
     def test_without_placement_nobody_keeps_holds(self) -> None:
-        loop.Loop(self.world.engine).one_pass()
-        self.assertNotIn(hold_keeper.CLAIM, self.world.claims())
-        self.assertIsNone(loop.Loop(self.world.engine)._keeper)
+        self.assertIsNone(loops.Reconciler(self.world.engine).placement)
 
 
 class TestMetrics(TestCase):

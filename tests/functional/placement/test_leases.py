@@ -24,7 +24,7 @@ from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 from tests.functional.placement import faults
@@ -41,7 +41,7 @@ class TestCase(ground.TestCase):
         super().setUp()
         self.leasing = leasing.Leasing(self.world, self.engine)
         self.ironic = self.world.ironic
-        self.crew = lease_crew.Crew(self.engine)
+        self.crew = lease_workers.LeaseWorkers(self.engine)
 
     def host(self) -> str:
         """Give a node that is open to leases, and known to Placement."""
@@ -288,7 +288,7 @@ class TestEnd(TestCase):
         self.assert_clean()
 
     def test_without_placement_nothing_is_written(self) -> None:
-        self.crew = lease_crew.Crew(self.world.engine)
+        self.crew = lease_workers.LeaseWorkers(self.world.engine)
         self.started()
         self.work(4)
         self.assertEqual(([], []), (self.network.calls, self.rows()))
@@ -308,7 +308,7 @@ class TestDeaths(TestCase):
             mortal = self.mortal(last)
             self.world.clock.now = leasing.at(hours)
             try:
-                lease_crew.Crew(mortal).one_pass()
+                lease_workers.LeaseWorkers(mortal).one_pass()
                 died = False
             except faults.Died:
                 pass

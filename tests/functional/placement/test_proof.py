@@ -26,7 +26,7 @@ from ironic_reservations.planner import admit
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 from tests.functional.placement import in_memory
@@ -41,7 +41,7 @@ class TestCase(reserved.TestCase):
         self.node = self.leased()
         self.lease = self.leasing.create(1, 4)
         self.world.clock.now = leasing.at(1)
-        lease_crew.Crew(self.engine).one_pass()
+        lease_workers.LeaseWorkers(self.engine).one_pass()
         self.had = self.brought(self.wanted(
             {self.node: 1}, reservation_id=self.lease.reservations[0].id))
         self.network.calls.clear()

@@ -28,7 +28,7 @@ from ironic_reservations.planner.placement import hold_audit
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
 )
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 from tests.functional.placement import faults
@@ -44,8 +44,8 @@ class TestCase(reserved.TestCase):
         super().setUp()
         self.leasing = leasing.Leasing(self.world, self.engine)
         # NOTE: one that leaves it to the tests what is offered.
-        self.crew = lease_crew.Crew(dataclasses.replace(self.engine,
-                                                        nova=None))
+        self.crew = lease_workers.LeaseWorkers(dataclasses.replace(self.engine,
+                                                                   nova=None))
 
     def started(self, count: int = 1) -> planner.Wanted:
         """Give what a lease of instances is to have, which has begun."""

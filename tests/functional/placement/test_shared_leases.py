@@ -29,7 +29,7 @@ from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.engine.placement import share_holds
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import hold_keeper
+from ironic_reservations.reconciler import loops
 from tests import leasing
 from tests import world
 from tests.functional.placement import faults
@@ -790,7 +790,7 @@ class TestMirror(shared.TestCase):
 
     def test_keeper_reads_them(self) -> None:
         host = self.host()
-        keeper = hold_keeper.Keeper(self.engine)
+        keeper = loops.placement(self.engine)
         self.nodes.serve(host, VCPU=3)
         keeper.one_pass()
         self.assertEqual(3, self.used(host))

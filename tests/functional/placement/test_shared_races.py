@@ -31,7 +31,7 @@ from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 from tests.functional.placement import beside
@@ -82,7 +82,7 @@ class _Races(beside.Beside):
         with futures.ThreadPoolExecutor(PROCESSES) as pool:
             while not done():
                 self.assertLess(time.monotonic(), until)
-                list(pool.map(lambda engine: lease_crew.Crew(
+                list(pool.map(lambda engine: lease_workers.LeaseWorkers(
                     engine).one_pass(1), self.processes))
                 self.world.clock.advance(5)
 

@@ -84,7 +84,7 @@ class GroundTestCase(base.GuardTestCase):
             'database': {'connection': ours.url},
             'reservations': {'min_ttl': 1, 'sweep_interval': 1},
             'guard': {'passage_timeout': _PASSAGE_TIMEOUT,
-                      'rpc_timeout': 1},
+                      'rpc_timeout': 1, 'claim_ttl': 5},
             'ironic': {'poll_interval': 1, 'claim_ttl': 5}}
         config = pathlib.Path(folder, 'dbsync.conf')
         all_in_one.write_options(config, cls.reservations)

@@ -34,7 +34,7 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import strategies
 from tests import world
@@ -238,7 +238,7 @@ class Leases(stateful.RuleBasedStateMachine):
 
     @stateful.rule(engine=served_by)
     def work(self, engine):
-        lease_crew.Crew(self.engines[engine]).one_pass()
+        lease_workers.LeaseWorkers(self.engines[engine]).one_pass()
 
     @stateful.rule(engine=served_by)
     def watch(self, engine):

@@ -39,9 +39,9 @@ from tests.unit.engine import test_statements
 from tests.unit.engine import test_terms
 from tests.unit.guard import test_stands_still
 from tests.unit.reconciler import test_late_requests
-from tests.unit.reconciler import test_lease_crew
 from tests.unit.reconciler import test_lease_finish
 from tests.unit.reconciler import test_lease_start
+from tests.unit.reconciler import test_lease_workers
 from tests.unit.reconciler import test_loop
 from tests.unit.reconciler import test_mirror
 from tests.unit.reconciler import test_purge
@@ -50,10 +50,10 @@ from tests.unit.reconciler import test_sweep
 
 _MODULES = (test_allocation, test_confirm, test_find, test_interleavings,
             test_passage, test_reserve, test_statements, test_terms,
-            test_lease_crew, test_lease_finish, test_lease_start, test_mirror,
-            test_purge, test_sweep, test_holds, test_instance_reservations,
-            test_lease_instances, test_renew_stale, test_reused_booking_id,
-            test_stands_still, test_late_requests)
+            test_lease_workers, test_lease_finish, test_lease_start,
+            test_mirror, test_purge, test_sweep, test_holds,
+            test_instance_reservations, test_lease_instances, test_renew_stale,
+            test_reused_booking_id, test_stands_still, test_late_requests)
 _CLASSES = [case for module in _MODULES
             for name, case in sorted(vars(module).items())
             if name.startswith('Test')] + [test_loop.TestClaims,

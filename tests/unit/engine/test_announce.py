@@ -27,7 +27,7 @@ from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 
@@ -180,7 +180,7 @@ class TestLeases(world.TestCase):
 
     def test_life_of_a_lease_is_told(self):
         lease = self.leasing.create(1, 4)
-        crew = lease_crew.Crew(self.world.engine)
+        crew = lease_workers.LeaseWorkers(self.world.engine)
         for hours in (1, 3, 4):
             self.world.clock.now = leasing.at(hours)
             crew.one_pass()

@@ -41,7 +41,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import pick
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import cuts
 from tests import leasing
 from tests import world
@@ -98,7 +98,8 @@ class Timeline:
         self.ids = [self.leasing.host_id(node) for node in self.nodes]
         self.engines = [around.engine, around.another_engine(),
                         around.another_engine()]
-        self.crews = [lease_crew.Crew(each) for each in self.engines]
+        self.crews = [lease_workers.LeaseWorkers(each)
+                      for each in self.engines]
         self.reservations, self.leases = {}, {}
         self.cuts = [around.useFixture(cuts.Cuts(each))
                      for each in self.engines[:2]]

@@ -21,7 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 
@@ -244,7 +244,7 @@ class TestEnforcement(world.TestCase):
             now = self.leasing.world.clock()
             lease = self.leasing.create(None, (
                 now - world.NOON).total_seconds() / 3600 + 2)
-            crew = lease_crew.Crew(self.leasing.engine)
+            crew = lease_workers.LeaseWorkers(self.leasing.engine)
             crew.one_pass()
             self.service.asked.clear()
             self.service.answer = (500, b'')

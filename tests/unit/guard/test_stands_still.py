@@ -22,8 +22,9 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine import uncertain
 from ironic_reservations.planner import reasons
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 from tests import guarded
 from tests import world
 
@@ -37,11 +38,13 @@ class StandsStillTestCase(guarded.TestCase):
 
     def passes(self):
         """Let the reconciler do all that it does again and again."""
-        loop_of_another = loop.Loop(self.engine)
+        nodes = loops.Reconciler(self.engine).nodes
+        requests = uncertain.Uncertain(self.engine, self.engine.ironic)
         for _ in range(3):
-            loop_of_another._due = dict.fromkeys(loop_of_another._due, 0.0)
-            loop_of_another.one_pass()
-            loop_of_another.uncertain.look()
+            for task in nodes.tasks:
+                task.due_at = 0.0
+            nodes.one_pass()
+            requests.look()
             self.world.clock.advance(30)
 
     def reserve(self):

@@ -21,7 +21,7 @@ from typing import Any
 from ironic_reservations.engine import announce
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.planner import leases
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 
@@ -66,18 +66,18 @@ class TestCase(world.TestCase):
         self.engine = self.world.engine
         self.ironic = self.world.ironic
         self.leasing = leasing.Leasing(self.world)
-        self.crew = lease_crew.Crew(self.engine)
+        self.crew = lease_workers.LeaseWorkers(self.engine)
 
-    def another_crew(self) -> lease_crew.Crew:
+    def another_crew(self) -> lease_workers.LeaseWorkers:
         """Give the crew of another process."""
-        return lease_crew.Crew(dataclasses.replace(
+        return lease_workers.LeaseWorkers(dataclasses.replace(
             self.world.another_engine(), announcer=self.heard))
 
     def at(self, hours: float) -> None:
         """Move the clock, to hours after noon."""
         self.world.clock.now = leasing.at(hours)
 
-    def work(self, crew: lease_crew.Crew | None = None) -> int:
+    def work(self, crew: lease_workers.LeaseWorkers | None = None) -> int:
         """Have all be worked on that is due."""
         return (crew or self.crew).one_pass()
 

@@ -18,7 +18,7 @@ leases, and whatever had another conductor came behind all of them.
 """
 
 from ironic_reservations.engine import passage
-from ironic_reservations.reconciler import uncertain
+from ironic_reservations.engine import uncertain
 from tests import world
 
 

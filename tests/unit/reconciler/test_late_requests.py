@@ -31,7 +31,7 @@ from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import leases as planner_leases
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import guarded
 from tests import world
 from tests.unit.reconciler import leases
@@ -77,7 +77,7 @@ class LateTestCase(leases.TestCase):
         (self.node,) = self.leasing.hosts(lessee='operators')
 
     def crew_through(self, transport):
-        return lease_crew.Crew(dataclasses.replace(
+        return lease_workers.LeaseWorkers(dataclasses.replace(
             self.engine, ironic=ironic_client.Ironic(transport)))
 
     def later(self, crew, seconds=400):

@@ -20,7 +20,8 @@ import time
 from ironic_reservations import errors
 from ironic_reservations.db import claims
 from ironic_reservations.engine import passage
-from ironic_reservations.reconciler import loop
+from ironic_reservations.engine import uncertain
+from ironic_reservations.reconciler import loops
 from tests import world
 
 
@@ -29,29 +30,31 @@ class TestLoop(world.TestCase):
     def setUp(self):
         super().setUp()
         self.world = self.new_world(ironic__claim_ttl=30)
-        self.one = loop.Loop(self.world.engine)
-        self.other = loop.Loop(self.world.engine)
+        self.one = loops.Reconciler(self.world.engine)
+        self.other = loops.Reconciler(self.world.engine)
+        self.outcomes = uncertain.Uncertain(self.world.engine,
+                                            self.world.ironic)
 
     def _questions(self, working):
         self.world.ironic.asked.clear()
-        working.one_pass()
+        working.nodes.one_pass()
         return list(self.world.ironic.asked)
 
     def test_first_pass_reads_everything(self):
         (node,) = self.world.enrol(mirrored=False)
-        self.one.one_pass()
+        self.one.nodes.one_pass()
         self.assertIn(node, self.world.mirrored())
 
     def test_what_is_not_due_is_not_done_again(self):
-        self.one.one_pass()
+        self.one.nodes.one_pass()
         self.assertEqual([], self._questions(self.one))
 
     def test_of_two_loops_one_works(self):
-        self.one.one_pass()
+        self.one.nodes.one_pass()
         self.assertEqual([], self._questions(self.other))
 
     def test_other_takes_over_when_the_first_is_silent(self):
-        self.one.one_pass()
+        self.one.nodes.one_pass()
         self.world.clock.advance(29)
         self.assertEqual([], self._questions(self.other))
         self.world.clock.advance(1)
@@ -60,7 +63,7 @@ class TestLoop(world.TestCase):
 
     def test_working_loop_keeps_its_claim(self):
         for _ in range(5):
-            self.one.one_pass()
+            self.one.nodes.one_pass()
             self.world.clock.advance(20)
             self.assertEqual([], self._questions(self.other))
 
@@ -72,18 +75,18 @@ class TestLoop(world.TestCase):
         self.assertIn('nodes', self._questions(self.other))
 
     def test_claim_of_another_is_not_given_back(self):
-        self.other.one_pass()
+        self.other.nodes.one_pass()
         held = self.world.claims()
-        self.one.stop()
-        self.one.run()
+        self.one.nodes.end()
+        self.one.nodes.run()
         self.assertEqual(held, self.world.claims())
 
     def test_full_poll_that_failed_is_tried_again_at_the_next_pass(self):
         (node,) = self.world.enrol(mirrored=False)
         self.world.ironic.down = True
-        self.assertRaises(errors.IronicUnavailable, self.one.one_pass)
+        self.assertRaises(errors.IronicUnavailable, self.one.nodes.one_pass)
         self.world.ironic.down = False
-        self.one.one_pass()
+        self.one.nodes.one_pass()
         self.assertIn(node, self.world.mirrored())
         self.assertEqual(2, self.world.ironic.asked.count('nodes'))
 
@@ -91,8 +94,8 @@ class TestLoop(world.TestCase):
         (node,) = self.world.enrol()
         self.world.reserve(node, ttl=10)
         self.world.clock.advance(10)
-        loop.Loop(dataclasses.replace(self.world.engine,
-                                      ironic=None)).one_pass()
+        loops.Reconciler(dataclasses.replace(
+            self.world.engine, ironic=None)).nodes.one_pass()
         self.assertEqual({}, self.world.reservations())
 
     def test_passage_left_behind_is_settled_by_the_loop(self):
@@ -101,16 +104,16 @@ class TestLoop(world.TestCase):
         passage.admit(self.world.engine, node, held.uuid)
         self.world.ironic.deploy(node)
         self.world.clock.advance(180)
-        self.one.one_pass()
-        self.one.uncertain.look()
+        self.one.nodes.one_pass()
+        self.outcomes.look()
         self.assertEqual('starting', self.world.state_of(held))
         self.world.clock.advance(10)
-        self.one.uncertain.look()
+        self.outcomes.look()
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_poked_node_is_read_even_by_one_without_the_claim(self):
         (node,) = self.world.enrol()
-        self.one.one_pass()
+        self.one.nodes.one_pass()
         self.world.ironic.change(node, resource_class='gold')
         self.other.poke(node)
         self.other.poke(node)
@@ -124,8 +127,8 @@ class TestLoop(world.TestCase):
         def bug():
             raise ZeroDivisionError
         self.world.ironic.interrupt('nodes', bug)
-        self.assertRaises(ZeroDivisionError, self.one.one_pass)
-        self.one.one_pass()
+        self.assertRaises(ZeroDivisionError, self.one.nodes.one_pass)
+        self.one.nodes.one_pass()
         self.assertIn(node, self.world.mirrored())
 
     def _wait_for(self, what):
@@ -168,17 +171,17 @@ class TestClaims(world.TestCase):
 _FORKS = '''
 import os, sys, time
 from tests import world
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 fixture = world.World()
 fixture.setUp()
-first = loop.start(fixture.engine)
-assert loop.start(fixture.engine) is first
+first = loops.start(fixture.engine)
+assert loops.start(fixture.engine) is first
 child = os.fork()
 if not child:
     # Not before it serves: most children of a process run another program.
-    quiet = not first._thread.is_alive() and loop.current() is first
-    second = loop.start(fixture.engine)
-    alive = quiet and second is not first and second._thread.is_alive()
+    quiet = not first.nodes.alive and loops.current() is first
+    second = loops.start(fixture.engine)
+    alive = quiet and second is not first and second.nodes.alive
     os._exit(0 if alive else 1)
 status = os.waitpid(child, 0)[1]
 first.stop()

@@ -17,7 +17,7 @@ from oslo_config import cfg
 import oslo_messaging
 from stevedore import driver
 
-from ironic_reservations.reconciler import loop
+from ironic_reservations.reconciler import loops
 from ironic_reservations.reconciler import notify_driver
 from tests import world
 
@@ -28,10 +28,10 @@ class TestNotifyDriver(world.TestCase):
         super().setUp()
         self.world = self.new_world()
         (self.node,) = self.world.enrol()
-        self.loop = loop.Loop(self.world.engine)
-        self.loop.one_pass()
+        self.running = loops.Reconciler(self.world.engine)
+        self.running.nodes.one_pass()
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.reconciler.loop._running', self.loop))
+            'ironic_reservations.reconciler.loops._running', self.running))
         # NOTE: as Ironic's process has it, without a broker.
         conf = cfg.ConfigOpts()
         conf([])
@@ -46,7 +46,7 @@ class TestNotifyDriver(world.TestCase):
         self.notifier.info({}, event_type, {
             'ironic_object.name': 'NodePayload',
             'ironic_object.version': '1.17', 'ironic_object.data': data})
-        self.loop.one_pass()
+        self.running.nodes.one_pass()
         return self.world.ironic.asked
 
     def test_driver_is_found_under_its_name(self):
@@ -81,6 +81,6 @@ class TestNotifyDriver(world.TestCase):
 
     def test_process_without_a_loop_ignores_everything(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.reconciler.loop._running', None))
+            'ironic_reservations.reconciler.loops._running', None))
         self.assertEqual([], self._notify('baremetal.node.update.end',
                                           uuid=self.node))

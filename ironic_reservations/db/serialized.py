@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One desk for all workers of a process: one at a time writes.
+"""A database that the workers of a process use one at a time.
 
 What takes workers long is Ironic, and for that they do not queue.  Their work
 on rows is Python's, of which one thread runs at a time whatever their number:
@@ -29,7 +29,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import connection as db_connection
 
 
-class Desk(db_connection.Database):
+class SerializedDatabase(db_connection.Database):
     """A database for one thread at a time.
 
     :param database: the one that the rest of the process uses.

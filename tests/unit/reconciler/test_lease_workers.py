@@ -26,7 +26,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
 from ironic_reservations.planner import leases as values
-from ironic_reservations.reconciler import lease_crew
+from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 from tests.unit.reconciler import leases
@@ -475,7 +475,7 @@ class TestDeath(leases.TestCase):
                 if exc[0] is None:
                     mortal.has_done_something()
         engine.database.write = Write
-        return lease_crew.Crew(engine)
+        return lease_workers.LeaseWorkers(engine)
 
     def _story(self, lives):
         """A lease from its start to its end; tells if anybody died."""

@@ -16,18 +16,11 @@ Ironic has to show it twice, with some seconds in between, and each time the
 conductor of the node has to answer a call that is sent after the request:
 then it is alive, and has taken up what was queued before.  Until then the
 node is promised to nobody.
-
-On a thread of its own, since a conductor that is dead lets whoever asks wait
-for as long as Ironic does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-import os
-import socket
-import threading
-import uuid as uuid_module
 
 from oslo_log import log
 
@@ -39,7 +32,6 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import in_flight
-from ironic_reservations.reconciler import claim
 
 LOG = log.getLogger(__name__)
 
@@ -47,12 +39,6 @@ LOG = log.getLogger(__name__)
 BETWEEN_LOOKS = 10.0
 #: More than are ever under way at a time.
 _MOST = 1000
-#: The name of the work that one process does for all.
-_CLAIM = 'outcomes'
-#: What is kept of a host's name, since it is part of a name in the database.
-_HOST_NAME = 64
-#: How long to wait, in seconds, after trouble.
-_TROUBLE = 5.0
 
 
 class Uncertain:
@@ -66,47 +52,6 @@ class Uncertain:
         self._ironic = ironic
         self._waits: dict[int, str] = {}
         self._silent: dict[str, str] = {}
-        self._claim = claim.Claim(
-            engine, _CLAIM, f'{socket.gethostname()[:_HOST_NAME]}:'
-            f'{os.getpid()}:{uuid_module.uuid4()}')
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Look again and again, on a thread of this process."""
-        self._thread = threading.Thread(
-            target=self._run, name='ironic-reservations-outcomes',
-            daemon=True)
-        self._thread.start()
-
-    def stop(self, timeout: float = 10) -> None:
-        """Stop, and let another process take over at once."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout)
-        self._claim.drop()
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            pause = float(self._engine.conf.ironic.poll_interval)
-            try:
-                if self._claim.holds():
-                    self.look(self._goes_on)
-            except (errors.DatabaseUnavailable,
-                    errors.IronicUnavailable) as exc:
-                LOG.warning('Outcomes of requests are found out later: %s',
-                            exc)
-                pause = _TROUBLE
-            except (db_connection.Conflict, errors.Contention):
-                LOG.debug('Another process was quicker; looking again')
-            except Exception:
-                # NOTE: a bug in one pass must not end all later ones.
-                LOG.exception('A look at the outcomes of requests failed')
-                pause = _TROUBLE
-            self._stop.wait(pause)
-
-    def _goes_on(self) -> bool:
-        return not self._stop.is_set() and self._claim.holds()
 
     def look(self, goes_on: Callable[[], bool] = lambda: True) -> None:
         """Look at all that should have had an answer by now.
@@ -198,12 +143,13 @@ class Uncertain:
         return self._settle(row, self._ironic.node(row.node_uuid))
 
     def _settle(self, row: in_flight.InFlight,
-                node: facts.Node | None) -> None:
+                node: facts.Node | None) -> str | None:
         if passages.settle(self._engine, row, node) and row.due(
                 self._engine.clock(), 0, 0):
             LOG.info('It is known now what became of a request for node %s: '
                      'it is %s', row.node_uuid,
                      'gone' if node is None else node.provision_state)
+        return None
 
     def _write_seen(self, row: in_flight.InFlight, seen: str | None) -> None:
         if seen != row.seen:

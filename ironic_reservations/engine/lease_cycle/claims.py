@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Claims on leases: whose a lease is, while somebody works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+import datetime
+
+from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import Engine
+from ironic_reservations.planner import leases
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A claim, and the lease as it was when it was claimed.
+
+    :ivar lease: ``None``: it is gone.
+    """
+
+    claim: db_lease_work.Claim
+    lease: leases.Lease | None
+
+
+def take(engine: Engine, token: str, limit: int) -> list[Task]:
+    """Claim leases that are due, the oldest first.
+
+    :param token: of these claims, and of no others ever.
+    :param limit: how many leases, at most.
+    :raises DatabaseUnavailable: nothing can be read or written.
+    :raises Conflict: another process was quicker.
+    """
+    now = engine.clock()
+    with engine.database.read() as connection:
+        ids = db_lease_work.read_due(connection, now, limit)
+    if not ids:
+        return []
+    with engine.database.write() as connection:
+        claims = db_lease_work.take(connection, ids, token, now,
+                                    _until(engine, now))
+    with engine.database.snapshot() as connection:
+        read = {lease.id: lease for lease in db_leases.read(
+            connection, [claim.lease_id for claim in claims])}
+    return [Task(claim, read.get(claim.lease_id)) for claim in claims]
+
+
+def extend(engine: Engine, claims: Collection[db_lease_work.Claim]
+           ) -> Collection[db_lease_work.Claim]:
+    """Keep claims for longer; tells which of them are held still.
+
+    :raises DatabaseUnavailable: nobody knows.
+    :raises Conflict: another process was quicker.
+    """
+    until = _until(engine, engine.clock())
+    with engine.database.write() as connection:
+        return db_lease_work.extend(connection, claims, until)
+
+
+def drop(engine: Engine, claims: Collection[db_lease_work.Claim]) -> None:
+    """Let other processes take claims over at once.
+
+    :raises DatabaseUnavailable: nobody knows.
+    :raises Conflict: another process was quicker.
+    """
+    with engine.database.write() as connection:
+        db_lease_work.drop(connection, claims)
+
+
+def _until(engine: Engine, now: datetime.datetime) -> datetime.datetime:
+    return now + datetime.timedelta(seconds=engine.conf.leases.claim_ttl)

@@ -1,0 +1,188 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The loops of the reconciler: which there are, how often, under which claim.
+
+=========== ============================== ========== ======================
+Loop        What it does                   Claim      For how long
+=========== ============================== ========== ======================
+nodes       Ironic's nodes, expired rows,  mirror     [ironic] claim_ttl
+            health of leases
+outcomes    requests that got no answer    outcomes   [guard] claim_ttl
+placement   holds, compute hosts, audits   holds      [placement] claim_ttl
+leases      starts, ends, all between      one for    [leases] claim_ttl
+                                           each lease
+=========== ============================== ========== ======================
+
+Each has a thread of its own, so that an Ironic, a conductor or a Placement
+that does not answer holds up nothing else.  Each task looks at what is there,
+so that two processes that both take their turn do no harm.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine import uncertain
+from ironic_reservations.engine.lease_cycle import health as lease_health
+from ironic_reservations.engine.placement import compute_mirror
+from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.reconciler import claim
+from ironic_reservations.reconciler import lease_workers
+from ironic_reservations.reconciler import loop
+
+
+def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
+    """Return the loop that keeps the mirror of Ironic's nodes.
+
+    :param poked: nodes that are to be read again soon, by whoever is asked.
+    """
+    conf = engine.conf
+    tasks = [loop.Task(lambda _: sweep.sweep(engine),
+                       conf.reservations.sweep_interval)]
+    if engine.ironic is not None:
+        tasks = [
+            loop.Task(lambda _: _refresh(engine, poked), claimed=False),
+            *tasks,
+            # NOTE: again where it fails: the first reading of all nodes
+            # often comes before Ironic is up.
+            loop.Task(lambda _: mirror.refresh_all(engine),
+                      conf.ironic.full_poll_interval),
+            loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval)]
+    return loop.Loop('nodes', tasks, claim.Claim(
+        engine, 'mirror', claim.new_owner(), conf.ironic.claim_ttl))
+
+
+def _refresh(engine: Engine, poked: queue.SimpleQueue[str]) -> None:
+    uuids = set()
+    while not poked.empty():
+        uuids.add(poked.get())
+    for uuid in uuids:
+        mirror.refresh_node(engine, uuid)
+
+
+def _follow(engine: Engine) -> None:
+    mirror.refresh_changed(engine)
+    mirror.settle_starting(engine)
+    lease_health.check(engine)
+
+
+def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
+    """Return the loop that finds out what became of requests."""
+    requests = uncertain.Uncertain(engine, ironic)
+    return loop.Loop('outcomes', (
+        loop.Task(requests.look, engine.conf.ironic.poll_interval),
+    ), claim.Claim(engine, 'outcomes', claim.new_owner(),
+                   engine.conf.guard.claim_ttl))
+
+
+def placement(engine: Engine) -> loop.Loop:
+    """Return the loop that keeps Placement as our rows say.
+
+    :param engine: with a Placement.
+    """
+    options = engine.conf.placement
+    hosts = compute_mirror.ComputeMirror(engine)
+    # NOTE: what fails is not done again at once; one after the other would
+    # be a load on a Placement that is in trouble.
+    tasks = [loop.Task(lambda _: placement_keep.settle(engine),
+                       options.settle_interval),
+             loop.Task(lambda _: hosts.refresh(), options.hosts_interval,
+                       again=False)]
+    if options.audit_interval:
+        tasks.append(loop.Task(
+            lambda _: placement_keep.audit(engine, options.repair),
+            options.audit_interval, again=False))
+    return loop.Loop('placement', tasks, claim.Claim(
+        engine, 'holds', claim.new_owner(), options.claim_ttl))
+
+
+class Reconciler:
+    """The loops of this process.
+
+    :ivar pid: the process that it was made in.
+    :ivar nodes: what each process has.
+    :ivar placement: where nodes are held in Placement.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._poked: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self.pid = os.getpid()
+        self.nodes = nodes(engine, self._poked)
+        self.placement = (placement(engine) if engine.placement is not None
+                          else None)
+        self._all: list[loop.Loop | lease_workers.LeaseWorkers] = [self.nodes]
+        if engine.ironic is not None:
+            self._all += [lease_workers.LeaseWorkers(engine),
+                          outcomes(engine, engine.ironic)]
+        if self.placement is not None:
+            self._all.append(self.placement)
+
+    def start(self) -> None:
+        """Run on threads of this process."""
+        for each in self._all:
+            each.start()
+
+    def end(self) -> None:
+        """Have :meth:`run` come to its end."""
+        self._ended.set()
+
+    def stop(self) -> None:
+        """Stop, and let other processes take over at once."""
+        self._ended.set()
+        for each in self._all:
+            each.end()
+        for each in self._all:
+            each.stop()
+
+    def run(self) -> None:
+        """Run until :meth:`end`."""
+        self.start()
+        self._ended.wait()
+        self.stop()
+
+    def poke(self, node_uuid: str) -> None:
+        """Have one node read again soon: something happened to it."""
+        self._poked.put(node_uuid)
+
+
+_running: Reconciler | None = None
+_running_lock = threading.Lock()
+
+
+def start(engine: Engine) -> Reconciler:
+    """Start the reconciler of this process, unless it runs.
+
+    To be called at each request: a server that forks after loading leaves
+    the threads in the parent, so that each child starts its own.
+    """
+    global _running
+    running = _running
+    if running is not None and running.pid == os.getpid():
+        return running
+    with _running_lock:
+        if _running is None or _running.pid != os.getpid():
+            _running = Reconciler(engine)
+            _running.start()
+        return _running
+
+
+def current() -> Reconciler | None:
+    """Return the reconciler of this process, if it runs."""
+    return _running
