@@ -30,7 +30,6 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.lease_cycle import claims as lease_claims
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
@@ -53,7 +52,7 @@ class LeaseWorkers:
         self._batches = itertools.count(1)
         self._lock = threading.Lock()
         # NOTE: until when each surely is ours, by the timer.
-        self._held: dict[db_lease_work.Claim, float] = {}
+        self._held: dict[lease_claims.Claim, float] = {}
         self._extended_at = engine.timer()
         self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
             queue.SimpleQueue())
@@ -159,7 +158,7 @@ class LeaseWorkers:
             with self._lock:
                 self._held.pop(claim, None)
 
-    def _holds(self, claim: db_lease_work.Claim) -> bool:
+    def _holds(self, claim: lease_claims.Claim) -> bool:
         with self._lock:
             until = self._held.get(claim)
         return until is not None and self._engine.timer() < until
@@ -185,14 +184,14 @@ class LeaseWorkers:
 
     def _leave(self) -> None:
         """Give back what nobody has begun with."""
-        left: list[db_lease_work.Claim] = []
+        left: list[lease_claims.Claim] = []
         while not self._queue.empty():
             task = self._queue.get()
             if task is not None:
                 left.append(task.claim)
         self._drop(left)
 
-    def _drop(self, claims: Collection[db_lease_work.Claim]) -> None:
+    def _drop(self, claims: Collection[lease_claims.Claim]) -> None:
         if not claims:
             return
         try:

@@ -54,6 +54,16 @@ PURE = {'__future__', 'bisect', 'collections', 'dataclasses', 'datetime',
         'decimal', 'enum', 'functools', 'heapq', 'itertools', 'json', 'math',
         'operator', 're', 'typing'}
 
+#: The rooms that leave transactions to the engine, and what these know of
+#: the database: its errors, its clock, and that it has to be made.
+NO_TRANSACTIONS = ('api', 'guard', 'reconciler')
+_OF_DATABASE = {'clock', 'connection', 'migrate'}
+#: What opens a connection of a database.
+_OPENS = {'engine', 'read', 'snapshot', 'write'}
+#: What the engine leaves to the clients in clouds: how others are spoken to.
+_SPEAKS = {'http', 'httplib', 'keystoneauth1', 'openstack', 'requests',
+           'socket', 'urllib'}
+
 
 def imports() -> Iterator[tuple[str, int, str, str]]:
     """Give (file, line, room, room that it imports) of the whole project."""
@@ -74,6 +84,33 @@ def _imported(node: ast.AST) -> list[str]:
         module = '.' * node.level + (node.module or '')
         return [f'{module}.{alias.name}' for alias in node.names]
     return []
+
+
+def _opened(tree: ast.Module) -> Iterator[str]:
+    """Give where a module may open a transaction by itself."""
+    for node in ast.walk(tree):
+        for name in _imported(node):
+            parts = name.split('.')
+            if parts[0] == 'sqlalchemy' or (
+                    parts[:2] == [PROJECT, 'db'] and len(parts) > 2
+                    and parts[2] not in _OF_DATABASE):
+                yield f'{node.lineno}: imports {name}'
+        # engine.database.read()
+        if isinstance(node, ast.Attribute) and node.attr in _OPENS and (
+                _is_database(node.value)):
+            yield f'{node.lineno}: opens a connection'
+        # getattr(engine.database, 'read')
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (
+                node.func.id == 'getattr' and _is_database(node.args[0])):
+            yield f'{node.lineno}: opens a connection'
+        # database = engine.database
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and (
+                _is_database(node.value)):
+            yield f'{node.lineno}: keeps the database'
+
+
+def _is_database(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == 'database'
 
 
 class ImportsTest(testtools.TestCase):
@@ -97,6 +134,37 @@ class ImportsTest(testtools.TestCase):
                  for node in ast.walk(ast.parse(path.read_text()))
                  for name in _imported(node)
                  if name.startswith(f'{PROJECT}.engine.{other}')]
+        self.assertEqual([], wrong)
+
+    def test_transactions_are_the_engines(self):
+        """Who serves, and who looks again and again, opens none."""
+        wrong = [f'{path.relative_to(ROOT)}:{found}'
+                 for room in NO_TRANSACTIONS
+                 for path in sorted((ROOT / room).rglob('*.py'))
+                 for found in _opened(ast.parse(path.read_text()))]
+        self.assertEqual([], wrong)
+
+    def test_transaction_of_whichever_spelling_is_found(self):
+        """What the walk is for."""
+        for source in (
+                'import sqlalchemy', 'import sqlalchemy.orm as orm',
+                'from sqlalchemy import orm',
+                'from ironic_reservations.db import leases',
+                'with self._engine.database.read() as connection: pass',
+                'engine.database.engine.connect()',
+                'getattr(engine.database, "write")()',
+                'where = engine.database',
+                'where: object = self.engine.database',
+                'if where := engine.database: pass'):
+            self.assertEqual(1, len(list(_opened(ast.parse(source)))), source)
+
+    def test_the_engine_speaks_to_others_through_clients(self):
+        """How anything is written on a wire stands in clouds."""
+        wrong = [f'{path.relative_to(ROOT)}: {name}'
+                 for path in sorted((ROOT / 'engine').rglob('*.py'))
+                 for node in ast.walk(ast.parse(path.read_text()))
+                 for name in _imported(node)
+                 if name.partition('.')[0] in _SPEAKS]
         self.assertEqual([], wrong)
 
     def test_the_planner_knows_values_alone(self):

@@ -26,11 +26,7 @@ from prometheus_client import registry as prometheus_registry
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import clock as db_clock
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import lease_work as db_lease_work
-from ironic_reservations.db import passages as db_passages
-from ironic_reservations.db import placement_drift
-from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import counts
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
@@ -131,24 +127,19 @@ class _Live(prometheus_registry.Collector):
         """Count all of it."""
         live, unsure, oldest, there, waiting = families = self._families()
         try:
-            now = self._engine.clock()
-            with self._engine.database.read() as connection:
-                counts = db_reservations.count_live(connection, now)
-                standing = db_lease_work.count(connection)
-                overdue, since = db_passages.count_overdue(connection, now)
+            counted = counts.live(self._engine)
         except errors.DatabaseUnavailable:
             # NOTE: the other metrics are wanted most of all now; a gauge
             # that is absent does not claim that there are none.
             return []
         for state in facts.State:
-            live.add_metric((state.value,), counts.get(state, 0))
-        unsure.add_metric((), overdue)
-        oldest.add_metric((), 0 if since is None
-                          else (now - since).total_seconds())
+            live.add_metric((state.value,), counted.reservations.get(state, 0))
+        unsure.add_metric((), counted.uncertain)
+        oldest.add_metric((), counted.uncertain_for)
         for status in leases.LeaseStatus:
             if status is leases.LeaseStatus.TERMINATED:
                 continue
-            count, stuck = standing.get(status, (0, 0))
+            count, stuck = counted.leases.get(status, (0, 0))
             there.add_metric((status.value,), count)
             waiting.add_metric((status.value,), stuck)
         return families
@@ -222,17 +213,15 @@ class _Held(prometheus_registry.Collector):
         """Count all of it."""
         held, found, remaining, audited = families = self._families()
         try:
-            with self._engine.database.read() as connection:
-                counts = db_holds.count(connection)
-                drift = placement_drift.read(connection)
+            counted = counts.held(self._engine)
         except errors.DatabaseUnavailable:
             return []
         for state in holds.HoldState:
-            held.add_metric((state.value,), counts.get(state, 0))
-        for kind, one in drift.items():
+            held.add_metric((state.value,), counted.holds.get(state, 0))
+        for kind, one in counted.drift.items():
             found.add_metric((kind.value,), one.found)
             remaining.add_metric((kind.value,), one.remaining)
-        if drift:
+        if counted.drift:
             audited.add_metric((), max(one.audited_at.timestamp()
-                                       for one in drift.values()))
+                                       for one in counted.drift.values()))
         return families

@@ -23,6 +23,8 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 from ironic_reservations.planner import leases
 
+Claim = db_lease_work.Claim
+
 
 @dataclasses.dataclass(frozen=True)
 class Task:
@@ -31,7 +33,7 @@ class Task:
     :ivar lease: ``None``: it is gone.
     """
 
-    claim: db_lease_work.Claim
+    claim: Claim
     lease: leases.Lease | None
 
 
@@ -57,8 +59,8 @@ def take(engine: Engine, token: str, limit: int) -> list[Task]:
     return [Task(claim, read.get(claim.lease_id)) for claim in claims]
 
 
-def extend(engine: Engine, claims: Collection[db_lease_work.Claim]
-           ) -> Collection[db_lease_work.Claim]:
+def extend(engine: Engine, claims: Collection[Claim]
+           ) -> Collection[Claim]:
     """Keep claims for longer; tells which of them are held still.
 
     :raises DatabaseUnavailable: nobody knows.
@@ -69,7 +71,7 @@ def extend(engine: Engine, claims: Collection[db_lease_work.Claim]
         return db_lease_work.extend(connection, claims, until)
 
 
-def drop(engine: Engine, claims: Collection[db_lease_work.Claim]) -> None:
+def drop(engine: Engine, claims: Collection[Claim]) -> None:
     """Let other processes take claims over at once.
 
     :raises DatabaseUnavailable: nobody knows.

@@ -21,6 +21,7 @@ import datetime
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import enforcement
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
@@ -33,7 +34,6 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
-from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import in_flight
 from ironic_reservations.planner import lease_cycle
@@ -280,7 +280,8 @@ def finish(context: lease_context.Context,
     kept = lease_instances.finish(context, lease)
     if kept:
         return lease_context.Outcome(waits=tuple(kept.values()))
-    context.once('on_end', lambda: enforce.on_end(context.engine.conf, lease))
+    context.once('on_end', lambda: (
+        enforcement.on_end(context.engine.conf, lease)))
     if lease.status is _DELETING:
         with context.engine.database.write() as connection:
             if not db_leases.delete(connection, lease):

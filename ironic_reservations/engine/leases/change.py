@@ -20,6 +20,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
@@ -28,7 +29,6 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.leases import enforce
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import replan as lease_replan
@@ -77,7 +77,7 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             after = replanned.lease
             project.check_lease(after, before)
         if not permitted:
-            enforce.check_update(engine.conf, before, after)
+            enforcement.check_update(engine.conf, before, after)
             permitted.append(after)
         if not dry_run:
             _commit(engine, before, after, replanned, now, hold)

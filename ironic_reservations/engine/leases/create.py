@@ -23,6 +23,7 @@ from typing import Any
 import uuid as uuid_module
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
@@ -34,7 +35,6 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import timelines
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import enforce
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
@@ -145,7 +145,7 @@ class _Request:
                 lease_terms.latest_end(self._allowed, now), project)
         lease = self._lease(horizon, begin, told, outcome)
         if not self._permitted:
-            enforce.check_create(engine.conf, lease)
+            enforcement.check_create(engine.conf, lease)
             self._permitted = True
         if not self._dry_run:
             self._commit(horizon, lease, outcome)

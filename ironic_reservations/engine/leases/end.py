@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
@@ -24,7 +25,6 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.leases import enforce
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
 
@@ -78,7 +78,7 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
     engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
     if not was_over and at_once:
         # NOTE: for all others the reconciler does it, when it has finished.
-        enforce.on_end(engine.conf, ended)
+        enforcement.on_end(engine.conf, ended)
 
 
 def _offered(engine: Engine, lease: leases.Lease) -> bool:

@@ -15,8 +15,8 @@
 from unittest import mock
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import enforcement
 from ironic_reservations.engine import passage
-from ironic_reservations.engine.leases import enforce
 from ironic_reservations.planner import leases as values
 from tests import leasing
 from tests import world
@@ -95,7 +95,7 @@ class TestEnd(_Running):
         self.assertEqual({}, self.leasing.stale())
 
     def test_end_is_told_to_the_service_of_the_operator(self):
-        with mock.patch.object(enforce, 'on_end') as told:
+        with mock.patch.object(enforcement, 'on_end') as told:
             self.at(4)
             self.work()
             self.assertEqual(0, told.call_count)

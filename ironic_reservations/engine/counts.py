@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Counting what stands in the database, for whoever watches over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import placement_drift
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
+from ironic_reservations.planner.placement import hold_audit
+from ironic_reservations.planner.placement import holds
+
+
+@dataclasses.dataclass(frozen=True)
+class Live:
+    """What has not come to its end.
+
+    :ivar reservations: how many, by their states.
+    :ivar leases: how many, and how many of them wait for something, by their
+        statuses.
+    :ivar uncertain: how many requests to Ironic have an outcome that is not
+        known.
+    :ivar uncertain_for: since when the oldest of them should have had an
+        answer, in seconds.
+    """
+
+    reservations: Mapping[facts.State, int]
+    leases: Mapping[leases.LeaseStatus, tuple[int, int]]
+    uncertain: int
+    uncertain_for: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """What is held in Placement.
+
+    :ivar holds: how many, by their states.
+    :ivar drift: what the last audit has found, by its kind.
+    """
+
+    holds: Mapping[holds.HoldState, int]
+    drift: Mapping[hold_audit.Kind, placement_drift.Drift]
+
+
+def live(engine: Engine) -> Live:
+    """Count reservations, leases and requests.
+
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    now = engine.clock()
+    with engine.database.read() as connection:
+        reservations = db_reservations.count_live(connection, now)
+        standing = db_lease_work.count(connection)
+        overdue, since = db_passages.count_overdue(connection, now)
+    return Live(reservations, standing, overdue,
+                0 if since is None else (now - since).total_seconds())
+
+
+def held(engine: Engine) -> Held:
+    """Count holds, and read what the last audit of Placement has found.
+
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    with engine.database.read() as connection:
+        return Held(db_holds.count(connection),
+                    placement_drift.read(connection))
