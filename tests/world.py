@@ -53,11 +53,14 @@ from ironic_reservations.engine import reserve
 from ironic_reservations.engine import uncertain
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import pick
+from tests import compiled
 from tests import timeline_writes
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 _PAGE = 2
 ALL_NODES = facts.Visibility(everything=True)
+
+compiled.share()
 
 
 class SameUuids(fixtures.Fixture):
