@@ -57,7 +57,7 @@ class RealIronic(fixtures.Fixture):
         self.service = all_in_one.AllInOne(folder, **self._arguments)
         self.session = self.service.session()
         self.addCleanup(self.session.close)
-        self.addCleanup(self.service.stop)
+        self.addCleanup(self.service.kill)
         # A test that fails shows what Ironic thought of it.
         self.addDetail('ironic.log', content.Content(
             content.text_content('').content_type,
