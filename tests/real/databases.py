@@ -26,9 +26,11 @@ from sqlalchemy import pool
 
 #: Where the servers are looked for, the first that answers; a variable of
 #: the environment names another one.
+# NOTE: PyMySQL reads the authorities that the machine trusts for each
+# connection, whether or not the server speaks TLS: 30 ms of CPU time.
 SERVERS = {
     'mysql': ('IRONIC_RESERVATIONS_TEST_MYSQL',
-              ('mysql+pymysql://root@127.0.0.1:3306',)),
+              ('mysql+pymysql://root@127.0.0.1:3306?ssl_disabled=true',)),
     'postgresql': ('IRONIC_RESERVATIONS_TEST_POSTGRESQL',
                    ('postgresql+psycopg2://postgres@127.0.0.1:5432/postgres',
                     'postgresql+psycopg2://root@127.0.0.1:5432/postgres')),

@@ -27,8 +27,9 @@ import sqlalchemy as sa
 from sqlalchemy import pool
 
 #: Variables of the environment name other servers.
+# NOTE: without it PyMySQL takes 30 ms of CPU time for each connection.
 DATABASE = ('IRONIC_RESERVATIONS_TEST_MYSQL',
-            'mysql+pymysql://root@127.0.0.1:3306')
+            'mysql+pymysql://root@127.0.0.1:3306?ssl_disabled=true')
 BROKER = ('IRONIC_RESERVATIONS_TEST_RABBITMQ',
           'rabbit://guest:guest@127.0.0.1:5672/')
 
