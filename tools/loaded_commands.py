@@ -31,6 +31,7 @@ import sys
 import tempfile
 import time
 import traceback
+from typing import IO
 
 import stevedore
 
@@ -39,10 +40,14 @@ _POLL = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-    """How a command ended, and what it printed to either output."""
+    """How a command ended, and what it printed to either output.
+
+    :ivar errors: what it printed to the second one, where they are apart.
+    """
 
     status: int
     output: str
+    errors: str = ''
 
 
 class LoadedCommands:
@@ -64,32 +69,40 @@ class LoadedCommands:
             stevedore.ExtensionManager(group)
 
     def run(self, name: str, words: Sequence[str],
-            environment: Mapping[str, str], timeout: float) -> Done:
+            environment: Mapping[str, str], timeout: float, *,
+            folder: str | None = None, apart: bool = False) -> Done:
         """Run a script until it ends.
 
+        :param timeout: in seconds.
+        :param folder: where it runs; by default where this process does.
+        :param apart: whether the outputs are kept apart.
         :raises TimeoutError: it took longer; it has been killed.
         """
-        with tempfile.TemporaryFile() as output:
+        with (tempfile.TemporaryFile() as output,
+              tempfile.TemporaryFile() as errors):
             sys.stdout.flush()
             sys.stderr.flush()
             pid = os.fork()
             if pid == 0:
-                self._become(name, words, environment, output.fileno())
+                self._become(name, words, environment, folder, (
+                    output.fileno(), (errors if apart else output).fileno()))
             status = _wait(pid, timeout)
-            output.seek(0)
-            return Done(os.waitstatus_to_exitcode(status),
-                        output.read().decode(errors='replace'))
+            return Done(os.waitstatus_to_exitcode(status), _text(output),
+                        _text(errors))
 
     def _become(self, name: str, words: Sequence[str],
-                environment: Mapping[str, str], output: int) -> None:
+                environment: Mapping[str, str], folder: str | None,
+                outputs: tuple[int, int]) -> None:
         """Run the script in the copy, and never come back."""
         status = 1
         try:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(output, 1)
-            os.dup2(output, 2)
+            os.dup2(outputs[0], 1)
+            os.dup2(outputs[1], 2)
+            if folder is not None:
+                os.chdir(folder)
             # NOTE: line by line, so that what both say stays in order.
             for number, stream in ((1, 'stdout'), (2, 'stderr')):
                 setattr(sys, stream, os.fdopen(number, 'w', buffering=1,
@@ -108,6 +121,11 @@ class LoadedCommands:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors='replace')
 
 
 def _forget_logging() -> None:

@@ -26,6 +26,7 @@ import uuid
 
 import testtools
 
+from tests.functional.client import loaded
 from tests.real import distribution
 from tests.real import ironic as real_ironic
 from tools import enrolment
@@ -83,9 +84,13 @@ class ClientTestCase(testtools.TestCase):
     def command(self, *args: str | os.PathLike[str], status: int = 0,
                 timeout: float = TIMEOUT) -> subprocess.CompletedProcess[str]:
         """Run a command; it must end with the status."""
-        done = subprocess.run(
-            args, env=self.environment, capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=timeout)
+        if args[0] in loaded.NAMES:
+            done = loaded.commands().run([*map(str, args)], self.environment,
+                                         timeout)
+        else:
+            done = subprocess.run(
+                args, env=self.environment, capture_output=True, text=True,
+                stdin=subprocess.DEVNULL, timeout=timeout)
         self.assertEqual(
             status, done.returncode,
             f'{args}\n{done.stdout}\n{done.stderr}\n'

@@ -23,7 +23,6 @@ import pathlib
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 from typing import Any
 
@@ -37,6 +36,7 @@ from ironic_reservations.api import identity
 from tests import small_nova
 from tests.api import world
 from tests.functional.client import base
+from tests.functional.client import loaded
 from tests.functional.client import served
 from tests.functional.placement import in_memory
 
@@ -79,10 +79,9 @@ class Story(testtools.TestCase):
                  if not name.startswith('OS_')}
         known.update(HOME=home, NO_PROXY='127.0.0.1', **environment)
         for step in steps:
-            done = subprocess.run(
-                [*command, *shlex.split(self._filled(step['run']))],
-                capture_output=True, text=True, env=known, cwd=home,
-                stdin=subprocess.DEVNULL, timeout=_TIMEOUT)
+            done = loaded.commands().run(
+                [*command, *shlex.split(self._filled(step['run']))], known,
+                _TIMEOUT, home)
             self._check(step, done, self.server.look())
 
     def _check(self, step: dict[str, Any],
@@ -151,12 +150,12 @@ class TestCommands(Story):
 
     def test_blazar(self) -> None:
         """All that was said to Blazar about hosts, and to its leases."""
-        self.tell('blazar.yaml', _program('blazar'), '--os-auth-type',
+        self.tell('blazar.yaml', 'blazar', '--os-auth-type',
                   'none', '--os-endpoint', f'{self.server.url}/v1')
 
     def test_openstack(self) -> None:
         """The same manager under the other command."""
-        self.tell('openstack-reservation.yaml', _program('openstack'),
+        self.tell('openstack-reservation.yaml', 'openstack',
                   '--os-auth-type', 'admin_token', '--os-token', 'unused',
                   '--os-endpoint', f'{self.server.url}/v1', 'reservation')
 
@@ -181,13 +180,13 @@ class TestComputeHosts(Story):
 
     def test_blazar(self) -> None:
         """Opened, shown, changed and taken back."""
-        self.tell('compute-hosts.yaml', _program('blazar'),
+        self.tell('compute-hosts.yaml', 'blazar',
                   '--os-auth-type', 'none', '--os-endpoint',
                   f'{self.server.url}/v1')
 
     def test_openstack(self) -> None:
         """The same manager under the other command."""
-        self.tell('openstack-compute-hosts.yaml', _program('openstack'),
+        self.tell('openstack-compute-hosts.yaml', 'openstack',
                   '--os-auth-type', 'admin_token', '--os-token', 'unused',
                   '--os-endpoint', f'{self.server.url}/v1', 'reservation')
 
@@ -209,13 +208,13 @@ class TestFlavors(Story):
 
     def test_blazar(self) -> None:
         """By an id and by a name, larger, and refused in each way."""
-        self.tell('flavors.yaml', _program('blazar'),
+        self.tell('flavors.yaml', 'blazar',
                   '--os-auth-type', 'none', '--os-endpoint',
                   f'{self.server.url}/v1')
 
     def test_openstack(self) -> None:
         """The same manager under the other command."""
-        self.tell('openstack-flavors.yaml', _program('openstack'),
+        self.tell('openstack-flavors.yaml', 'openstack',
                   '--os-auth-type', 'admin_token', '--os-token', 'unused',
                   '--os-endpoint', f'{self.server.url}/v1', 'reservation')
 
@@ -245,7 +244,3 @@ class TestInsideIronic(base.ClientTestCase):
         self.assertIn(node.uuid, [each['uuid'] for each in
                                   answer.json()['nodes']])
         self.assertIn('X-OpenStack-Ironic-API-Version', answer.headers)
-
-
-def _program(name: str) -> str:
-    return str(pathlib.Path(sys.executable).with_name(name))
