@@ -98,33 +98,41 @@ class TestOffers(world.TestCase):
             self.assertEqual(until, changed.end)
 
 
-_STARTS = st.sampled_from((0.5, 1, 1.5, 2, 3))
-_LENGTHS = st.sampled_from((0.5, 1, 2, 3))
-_WISHES = st.one_of(
-    st.builds(leasing.wish, st.integers(1, 3), st.integers(1, 3)),
+_TIMES = st.tuples(st.sampled_from((1, 2, 3)), st.sampled_from((1, 1, 2)))
+_HOSTS = st.builds(leasing.wish, st.integers(1, 3), st.integers(1, 3))
+_WISHES = st.lists(st.one_of(
+    _HOSTS, _HOSTS,
     st.builds(leasing.wish, st.integers(1, 2),
               properties=st.just(leasing.of_class('gold'))),
-    st.builds(leasing.instances, st.integers(1, 4),
-              affinity=st.sampled_from((None, True, False))))
-_LEASES = st.tuples(_STARTS, _LENGTHS,
-                    st.lists(_WISHES, min_size=1, max_size=2),
-                    st.sampled_from((leasing.PROJECT, _THEIRS)))
+    st.builds(leasing.instances, st.integers(1, 3))), min_size=1, max_size=2)
+_OURS = st.tuples(_TIMES, _WISHES, st.just(leasing.PROJECT))
+#: Of those who may exceed limits.
+_OTHERS = st.tuples(_TIMES, st.lists(
+    st.builds(leasing.wish, st.integers(2, 4)), min_size=1, max_size=1),
+    st.just(_THEIRS))
 _LIMITS = st.fixed_dictionaries({
-    'max_hosts_per_project': st.integers(0, 4),
-    'max_instances_per_project': st.integers(0, 5),
-    'max_host_hours_per_project': st.sampled_from((0, 3, 6, 12)),
-    'max_instance_hours_per_project': st.sampled_from((0, 4, 12)),
-    'max_duration': st.sampled_from((0, 3600, 7200)),
-    'max_horizon': st.sampled_from((0, 4 * 3600, 8 * 3600))})
+    'max_hosts_per_project': st.sampled_from((2, 3)),
+    'max_instances_per_project': st.sampled_from((0, 3)),
+    'max_host_hours_per_project': st.sampled_from((0, 6)),
+    'max_instance_hours_per_project': st.sampled_from((0, 6)),
+    'max_duration': st.sampled_from((0, 7200)),
+    'max_horizon': st.sampled_from((0, 5 * 3600))})
+
+
+_PLAIN = ((1, 1), [leasing.wish(2)], leasing.PROJECT)
 
 
 class TestEveryOffer(world.TestCase):
 
     @hypothesis.settings(max_examples=EXAMPLES, deadline=None,
                          suppress_health_check=list(hypothesis.HealthCheck))
-    @hypothesis.given(allowed=_LIMITS, promised=st.lists(_LEASES, max_size=6),
-                      asked=st.lists(_LEASES, min_size=1, max_size=3))
-    def test_is_accepted_as_it_is(self, allowed, promised, asked):
+    @hypothesis.given(allowed=_LIMITS, asked=_OURS, promised=st.lists(
+        st.one_of(_OURS, _OTHERS), min_size=2, max_size=5))
+    @hypothesis.example(
+        allowed={'max_hosts_per_project': 2}, asked=_PLAIN, promised=[
+            ((1, 1), [leasing.wish(3)], _THEIRS),
+            ((2, 1), [leasing.wish(2)], leasing.PROJECT)])
+    def test_is_accepted_as_it_is(self, allowed, asked, promised):
         """Whatever is promised to whom, and whatever is asked for."""
         around = world.World(leases__project_limits=True, **{
             f'leases__{key}': value for key, value in allowed.items()})
@@ -132,25 +140,26 @@ class TestEveryOffer(world.TestCase):
         with contextlib.ExitStack() as stack:
             stack.callback(around.cleanUp)
             ground = leasing.Leasing(around)
-            ground.hosts(2, resource_class='gold',
-                         properties=leasing.sizes(4))
-            ground.hosts(2, resource_class='silver',
-                         properties=leasing.sizes(4))
-            ground.compute_hosts(1, vcpus=3)
+            for name in ('gold', 'silver'):
+                ground.hosts(2, resource_class=name,
+                             properties=leasing.sizes(4))
             for lease in promised:
-                self.ask(ground, *lease)
-            for lease in asked:
-                offers = self.ask(ground, *lease)
-                project = lease[-1]
-                for offer in offers:
+                self.ask(ground, *lease, dry_run=False)
+            plain = [((start, 1), [leasing.wish(hosts)], leasing.PROJECT)
+                     for start in (1, 2, 3) for hosts in (2, 3)]
+            for lease in (asked, *plain):
+                for offer in self.ask(ground, *lease):
                     hypothesis.note(offer)
                     lease_create.create(ground.engine, leasing.posted(
-                        offer, around.clock(), project), dry_run=True)
+                        offer, around.clock()), dry_run=True)
 
-    def ask(self, ground, start, length, wishes, project):
+    def ask(self, ground, times, wishes, project, dry_run=True):
         """Ask for a lease; give what is offered instead."""
+        start, length = times
         try:
-            ground.create(start, start + length, *wishes, project_id=project)
+            lease_create.create(ground.engine, leasing.ask(
+                start, start + length, *wishes, project_id=project), dry_run,
+                limits.NONE if project == _THEIRS else None)
         except (errors.LeaseRefused, errors.LeaseLimit) as exc:
             return exc.details['offers']
         return []
