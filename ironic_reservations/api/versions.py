@@ -33,6 +33,7 @@ REASONS = 4
 FLAVORS = 5
 SUSPENDED = 6
 LIMITS = SUSPENDED
+DEGRADED = SUSPENDED
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -49,7 +50,7 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (FLAVORS, 'flavor chooses a node as resource_class and traits do: by a '
               'flavor of Nova.'),
     (SUSPENDED, 'Reservations carry suspended and suspended_reason; '
-                'GET /v1/limits.'),
+                'GET /v1/limits; leases carry degraded_reason.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]
@@ -114,6 +115,16 @@ class Line:
             raise self._refusal(f'The version {version} was asked for but is '
                                 'not served here.')
         return minor
+
+    def besides(self, header: str | None) -> int:
+        """Read which of these versions a request of another line wants.
+
+        :returns: the oldest where none was asked for that is served.
+        """
+        try:
+            return self.requested(header)
+        except errors.VersionNotAcceptable:
+            return self.minimum
 
     def _refusal(self, sentence: str) -> errors.VersionNotAcceptable:
         oldest, latest = text(self.minimum), text(self.maximum)

@@ -63,8 +63,10 @@ class LeasePlan:
                         + self._now_is(start, end))
         for told in (
                 plan['waiting'] and f'Waits for: {plan["waiting"]}',
-                plan['degraded'] and 'Degraded: it has not all that it was '
-                'promised. "reservation lease set --heal" has it planned '
+                plan['degraded'] and 'Degraded: '
+                + (plan.get('degraded_reason')
+                   or 'it has not all that it was promised.')
+                + ' "reservation lease set --heal" has it planned '
                 'anew.'):
             if told:
                 yield text.Text(told, 'bold red')

@@ -39,6 +39,8 @@ class Lease(resource.Resource):
     status = resource.Body('status')
     #: Whether it has less than it was promised.
     degraded = resource.Body('degraded', type=bool)
+    #: Why, in a sentence, as long as it is not over.
+    degraded_reason = resource.Body('degraded_reason')
     #: What keeps its next step from being done, in a sentence.
     waiting = resource.Body('waiting')
     #: What it holds; the ``id`` of each is the proof for its ``nodes``.

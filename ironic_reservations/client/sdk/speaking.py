@@ -64,7 +64,7 @@ def ask_of_leases(conn: connection.Connection,
     """
     try:
         return action(_speaking(conn, ', '.join(
-            [*_beside(conn), lease_payload.VERSION])))
+            [_own(conn, versions.LATEST), lease_payload.VERSION])))
     except exceptions.HttpException as error:
         raise errors.told(error) from None
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import datetime
 
@@ -75,12 +76,39 @@ def check(engine: Engine) -> None:
             _flag(engine, lease, missing)
 
 
-def _missing(horizon: timelines.Horizon) -> dict[str, str]:
-    """Return why lease reservations lack a node that they were promised."""
-    missing: dict[str, str] = {}
+def reasons(engine: Engine, found: Iterable[leases.Lease]
+            ) -> dict[str, str]:
+    """Return why leases are flagged as degraded, in a sentence for each.
+
+    NOTE: what is wrong is read anew, and not written down with the flag:
+    it changes while the flag stays.
+
+    :returns: by the id of the lease. One that is flagged is left out where
+        it is over, or where nothing is wrong any more and the flag has not
+        been taken away yet.
+    """
+    flagged = [lease for lease in found
+               if lease.degraded and not lease.status.over]
+    if not flagged:
+        return {}
+    missing = _missing(engine.timelines.look(engine.database,
+                                             engine.clock()))
+    told = {}
+    for lease in flagged:
+        why = lease_context.sentence(list(dict.fromkeys(
+            reason for each in lease.reservations
+            for reason in missing.get(each.id, ()))))
+        if why is not None:
+            told[lease.id] = why
+    return told
+
+
+def _missing(horizon: timelines.Horizon) -> dict[str, list[str]]:
+    """Return why lease reservations lack nodes that they were promised."""
+    missing: dict[str, list[str]] = {}
     for booking, wanted in (*horizon.displaced(), *horizon.lacking()):
-        missing.setdefault(booking.reservation_id,
-                           _why(horizon, booking, wanted))
+        missing.setdefault(booking.reservation_id, []).append(
+            _why(horizon, booking, wanted))
     return missing
 
 
@@ -110,7 +138,7 @@ def _wake_without_lessee(engine: Engine,
 
 
 def _flag(engine: Engine, before: leases.Lease,
-          missing: Mapping[str, str]) -> None:
+          missing: Mapping[str, Sequence[str]]) -> None:
     """Write flags, unless somebody else changes the lease just now.
 
     :param missing: the lease reservations that lack a node, as it was read
@@ -137,7 +165,7 @@ def _flag(engine: Engine, before: leases.Lease,
     if degraded:
         LOG.warning('The lease %s lacks nodes that it was promised: %s',
                     before.id, '; '.join(
-                        missing[each.id] for each in before.reservations
+                        missing[each.id][0] for each in before.reservations
                         if each.id in missing))
     else:
         LOG.info('The lease %s has all of its nodes again', before.id)

@@ -25,8 +25,11 @@ from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import node_flavors
 
 
-def shape(lease: leases.Lease) -> dict[str, Any]:
-    """Give what clients get of a lease."""
+def shape(lease: leases.Lease, **more: Any) -> dict[str, Any]:
+    """Return what clients get of a lease.
+
+    :param more: what the client's version has besides.
+    """
     updated = lease.updated_at
     return {
         'id': lease.id,
@@ -45,6 +48,7 @@ def shape(lease: leases.Lease) -> dict[str, Any]:
                          for each in lease.reservations],
         'events': [_event(lease.id, each) for each in lease.events],
         'waiting': lease.waiting,
+        **more,
     }
 
 

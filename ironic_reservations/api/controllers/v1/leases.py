@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 import datetime
 from typing import Any
 from urllib import parse
@@ -35,6 +36,7 @@ from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
@@ -47,12 +49,19 @@ _KEY = 'HTTP_IDEMPOTENCY_KEY'
 _MAX_KEY = 255
 
 
-class Leases(root.Resource):
-    """All leases that the caller may see."""
-
+class _Resource(root.Resource):
     def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
         self._engine = engine
         self._enforcer = enforcer
+
+    def _answer(self, call: expose.Call, lease: leases.Lease,
+                status: int = 200, **headers: str) -> pecan.Response:
+        shaped, = _shaped(self._engine, call, (lease,))
+        return expose.answer({'lease': shaped}, status, **headers)
+
+
+class Leases(_Resource):
+    """All leases that the caller may see."""
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
@@ -70,11 +79,12 @@ class Leases(root.Resource):
         allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
                                    'leases', context.project_id)
         if basic.given(call.query.dry_run):
-            return _answer(lease_create.create(
+            return self._answer(call, lease_create.create(
                 self._engine, ask, dry_run=True, allowed=allowed))
         made = lease_create.create(self._engine, ask, allowed=allowed)
         base = url.root(call.environ, self._engine.conf)
-        return _answer(made, 201, Location=f'{base}{_PATH}/{made.id}')
+        return self._answer(call, made, 201,
+                            Location=f'{base}{_PATH}/{made.id}')
 
     @expose.expose(query=lease_types.LeaseQuery)
     def get(self, call: expose.Call) -> pecan.Response:
@@ -95,7 +105,7 @@ class Leases(root.Resource):
         page = [] if project == '' else lease_find.page(
             self._engine, project, limit, basic.given(asked.marker), since)
         document: dict[str, Any] = {
-            'leases': [lease_shape.shape(each) for each in page]}
+            'leases': _shaped(self._engine, call, page)}
         if limit == len(page):
             document['next'] = self._next(call, given and limit, page[-1].id)
         return expose.answer(document)
@@ -127,17 +137,13 @@ class Leases(root.Resource):
         return context.project_id or ''
 
 
-class Lease(root.Resource):
+class Lease(_Resource):
     """One lease."""
-
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        self._engine = engine
-        self._enforcer = enforcer
 
     @expose.expose()
     def get(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show the lease."""
-        return _answer(self._find(call, ident))
+        return self._answer(call, self._find(call, ident))
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -149,7 +155,7 @@ class Lease(root.Resource):
             self._engine, self._enforcer, call.context,
             ((wish.hypervisor_properties, wish.resource_properties)
              for wish in change.wishes))
-        return _answer(lease_change.change(
+        return self._answer(call, lease_change.change(
             self._engine, found.id, change,
             dry_run=bool(basic.given(call.query.dry_run)),
             allowed=caller_limits.of(
@@ -195,10 +201,19 @@ class Lease(root.Resource):
         return lease
 
 
-def _answer(lease: leases.Lease, status: int = 200,
-            **headers: str) -> pecan.Response:
-    return expose.answer({'lease': lease_shape.shape(lease)}, status,
-                         **headers)
+def _shaped(engine: Engine, call: expose.Call,
+            found: Sequence[leases.Lease]) -> list[dict[str, Any]]:
+    """Return what clients get of leases.
+
+    NOTE: what is added to Blazar's format is asked for by our own version,
+    beside Blazar's in the same header.
+    """
+    if versions.OWN.besides(call.environ.get(
+            'HTTP_OPENSTACK_API_VERSION')) < versions.DEGRADED:
+        return [lease_shape.shape(each) for each in found]
+    reasons = lease_health.reasons(engine, found)
+    return [lease_shape.shape(each, degraded_reason=reasons.get(each.id))
+            for each in found]
 
 
 def _idempotency_key(call: expose.Call) -> str | None:
