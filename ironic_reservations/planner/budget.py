@@ -22,12 +22,14 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """How many steps each way of looking may take for one node.
+    """How many steps each way of looking may take, mostly for one node.
 
     :ivar proof: nodes looked at for a proof that there is no room.
     :ivar chain: nodes looked at for a chain of moves.
     :ivar swap: bookings looked at for exchanges between two nodes.
     :ivar search: placements tried by the exact search.
+    :ivar eject: hosts looked at for a search by ejection, for all that one
+        request asks for.
     :ivar offers: starts tried for each counter-offer.
     :ivar doubts: starts without a proof that are passed over for it.
     """
@@ -36,6 +38,7 @@ class Limits:
     chain: int = 20_000
     swap: int = 200_000
     search: int = 20_000
+    eject: int = 400_000
     offers: int = 32
     doubts: int = 3
 

@@ -68,6 +68,7 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     """
     makers = {Kind.LATER: _later, Kind.EARLIER: _earlier,
               Kind.SHORTER: _shorter, Kind.FEWER: _fewer}
+    limits = _short(limits)
     ground = _Ground(now)
     made = []
     for kind in kinds:
@@ -86,9 +87,23 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
     :param latest: after this nothing can end.
     """
+    limits = _short(limits)
     ground = _Ground(now)
     shifts = itertools.chain([0], _shifts_later(ground, demands, latest))
     return _first(ground, Kind.LATER, tuple(demands), shifts, limits)
+
+
+def _short(limits: budget.Limits) -> budget.Limits:
+    """Return limits for the many windows that are tried for one offer.
+
+    NOTE: what a search by ejection finds in a few steps it finds in the same
+    way where it may take more, so that what is offered is accepted.
+    """
+    return dataclasses.replace(limits, eject=limits.eject // _SHORTER)
+
+
+#: How much shorter than for a request the search by ejection is.
+_SHORTER = 10
 
 
 def _later(ground: _Ground, demands: tuple[bookings.Demand, ...],

@@ -25,6 +25,7 @@ import operator
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import chains
+from ironic_reservations.planner import exclusive
 from ironic_reservations.planner import fit
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import plans
@@ -55,7 +56,8 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
         raise ValueError('Two of the demands share an id. Give each its own, '
                          'since their bookings are called by it.')
     draft = timeline.Draft.of(now)
-    served = [_Served(demand) for demand in demands]
+    ejections = budget.Budget(limits.eject)
+    served = [_Served(demand, ejections) for demand in demands]
     for each in served:
         refusal = each.serve(draft, each.demand.least, limits)
         if refusal is not None:
@@ -71,9 +73,11 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 class _Served:
     """A demand, and how many of its nodes it has so far."""
 
-    def __init__(self, demand: bookings.Demand) -> None:
+    def __init__(self, demand: bookings.Demand,
+                 ejections: budget.Budget) -> None:
         self.demand = demand
         self.count = 0
+        self._ejections = ejections
         self._chains = True
 
     def serve(self, draft: timeline.Draft, wanted: int,
@@ -95,7 +99,6 @@ class _Served:
                     _blockers(draft, demand, self.count, lacking))
             self.count += 1
         return None
-
 
     def _repair(self, draft: timeline.Draft, booking: bookings.Booking,
                 limits: budget.Limits
@@ -120,6 +123,9 @@ class _Served:
                 return None, None
             case search.Outcome.NONE:
                 return plans.Cause.NO_ASSIGNMENT, None
+            case search.Outcome.UNKNOWN if exclusive.eject(
+                    draft, booking, self._ejections):
+                return None, None
             case search.Outcome.UNKNOWN:
                 return plans.Cause.SEARCH_LIMIT, None
 

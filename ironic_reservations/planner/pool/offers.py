@@ -120,7 +120,7 @@ class _Ground:
         # worth a long search; what is found is planned as it will be.
         self._short = dataclasses.replace(
             limits, search=limits.search // _SHORTER,
-            swap=limits.swap // _SHORTER)
+            swap=limits.swap // _SHORTER, eject=limits.eject // _SHORTER)
         self._there = list(_all_that_matters(now, demands))
         self._profiles = [_Profile(now, demand) for demand in demands]
 

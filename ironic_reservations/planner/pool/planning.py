@@ -38,6 +38,7 @@ from ironic_reservations.planner.pool import plans as pool_plans
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import repair as pool_repair
 from ironic_reservations.planner.pool import search as pool_search
+from ironic_reservations.planner.pool import shared
 from ironic_reservations.planner.pool import shares
 from ironic_reservations.planner.pool import shortage as pool_shortage
 from ironic_reservations.planner.pool import units
@@ -204,6 +205,7 @@ class _Planner:
         self._now = now
         self._draft = pool.Draft.of(now)
         self._limits = limits
+        self._ejections = budget.Budget(limits.eject)
         groups = _groups(now)
         self._pinned = frozenset(
             group for group, there in groups.items()
@@ -256,7 +258,8 @@ class _Planner:
                                        budget.Budget(limits.search)):
                     case search.Outcome.NONE:
                         return plans.Cause.NO_ASSIGNMENT, None
-                    case search.Outcome.UNKNOWN:
+                    case search.Outcome.UNKNOWN if not shared.eject(
+                            draft, unit, self._pinned, self._ejections):
                         return plans.Cause.SEARCH_LIMIT, None
             served.count += served.each
         return None
@@ -268,7 +271,7 @@ class _Planner:
         outcome = planning.plan(
             self._draft.nodes.timeline(),
             [dataclasses.replace(demand, id=_TEMPORARY, least=1, most=1)],
-            self._limits)
+            dataclasses.replace(self._limits, eject=0))
         if isinstance(outcome, plans.Refusal):
             return False
         attempt = self._draft.copy()

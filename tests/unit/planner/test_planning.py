@@ -90,7 +90,7 @@ class TestAgainstTheOracle(testtools.TestCase):
     @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
     def test_alike_nodes_need_no_search(self, case):
         answer = planning.plan(case.timeline, case.demands,
-                               budget.Limits(search=0))
+                               budget.Limits(search=0, eject=0))
         self.assertEqual(oracle.best(case), _granted(answer))
 
     @hypothesis.settings(max_examples=200, deadline=None)
@@ -98,7 +98,7 @@ class TestAgainstTheOracle(testtools.TestCase):
     def test_crowds_of_alike_nodes_take_what_depth_allows(self, case):
         wanted, = case.demands
         answer = planning.plan(case.timeline, case.demands,
-                               budget.Limits(search=0))
+                               budget.Limits(search=0, eject=0))
         room = case.nodes - oracle.depth(case, wanted.start, wanted.until)
         self.assertEqual([min(room, wanted.most)] if room else None,
                          _granted(answer))
@@ -220,7 +220,7 @@ class TestNamedCases(testtools.TestCase):
     def test_search_that_ends_early_does_not_claim_a_proof(self):
         there = (_booking('P', 0, 5, 0, A), _booking('Q', 5, 10, 1, B))
         answer = _plan(2, there, _demand(0, 10),
-                       limits=budget.Limits(search=0))
+                       limits=budget.Limits(search=0, eject=0))
         self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
         self.assertFalse(answer.cause.proved)
 

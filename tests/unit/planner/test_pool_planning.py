@@ -387,13 +387,13 @@ class TestRefusals(testtools.TestCase):
         promised = [there(name, 0, 5, node, 3) for name, node in (
             ('a', 0), ('b', 1), ('c', 2))]
         answer = plan([SMALL] * 3, promised, ask(2, 9, 4),
-                      limits=budget.Limits(search=0, swap=0))
+                      limits=budget.Limits(search=0, swap=0, eject=0))
         self.assertEqual((plans.Cause.SHORTAGE, 2),
                          (answer.cause, answer.at))
 
     def test_too_much_is_proved_though_a_node_of_ironic_takes_one(self):
         promised = [there('a', 0, 5, 0), there('b', 0, 5, 1, 3)]
-        at_once = budget.Limits(search=0, swap=0)
+        at_once = budget.Limits(search=0, swap=0, eject=0)
         answer = plan([IRONIC, SMALL], promised, ask(2, 9, 1, 3),
                       limits=at_once)
         self.assertEqual((plans.Cause.SEARCH_LIMIT, None),
@@ -410,7 +410,7 @@ class TestRefusals(testtools.TestCase):
         promised = [there(name, 0, 5, node, 3) for name, node in (
             ('a', 0), ('b', 1))]
         answer = plan([SMALL] * 2, promised, ask(0, 5, 1, 2),
-                      limits=budget.Limits(search=0))
+                      limits=budget.Limits(search=0, eject=0))
         self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
         self.assertFalse(answer.cause.proved)
         self.assertEqual(plans.Cause.NO_ASSIGNMENT, plan(

@@ -1,0 +1,108 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Hosts that are had whole, as the search by ejection sees them."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+import dataclasses
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import ejection
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import timeline
+
+_after, _before = bisect.bisect_right, bisect.bisect_left
+
+
+class Row:
+    """A host that one has at a time."""
+
+    effort = 1
+
+    def __init__(self, pieces: Sequence[ejection.Piece]) -> None:
+        """Begin with what is there, sorted by start."""
+        self._pieces = list(pieces)
+        self._starts = [each.start for each in pieces]
+        self._untils = [each.until for each in pieces]
+
+    def pieces(self) -> Sequence[ejection.Piece]:
+        """Return what is there."""
+        return self._pieces
+
+    def cost(self, piece: ejection.Piece) -> float:
+        """Return the weight of those in the way; not above zero for none."""
+        starts, untils = self._starts, self._untils
+        start, until = piece.start, piece.until
+        first, last = _after(untils, start), _before(starts, until)
+        if first < last:
+            weight = 0.0
+            for each in self._pieces[first:last]:
+                weight += each.weight
+            return weight
+        # NOTE: where it leaves the least before and after it, so that long
+        # gaps are left for long bookings.
+        length = until - start
+        fit = 0.0
+        if first:
+            fit -= length / (length + start - untils[first - 1])
+        if last < len(starts):
+            fit -= length / (length + starts[last] - until)
+        return fit
+
+    def blockers(self, piece: ejection.Piece) -> Sequence[ejection.Piece]:
+        """Return all that overlap."""
+        return self._pieces[_after(self._untils, piece.start):
+                            _before(self._starts, piece.until)]
+
+    def put(self, piece: ejection.Piece) -> None:
+        """Place a piece where nobody is in its way."""
+        place = _before(self._starts, piece.start)
+        self._starts.insert(place, piece.start)
+        self._untils.insert(place, piece.until)
+        self._pieces.insert(place, piece)
+
+    def take(self, piece: ejection.Piece) -> None:
+        """Take a piece away."""
+        place = _before(self._starts, piece.start)
+        del self._starts[place], self._untils[place], self._pieces[place]
+
+
+def eject(draft: timeline.Draft, wanted: bookings.Booking,
+          steps: budget.Budget) -> bool:
+    """Place a booking where others can go elsewhere; say whether it worked.
+
+    The draft is changed only where it did.
+    """
+    def row(node: int) -> Row:
+        return Row([_piece(each) for each in draft.rows[node]])
+
+    found = ejection.find(row, _piece(wanted), steps)
+    if found is None:
+        return False
+    draft.put([dataclasses.replace(each.what, node=each.node)
+               for each in found],
+              [each.what for each in found if each.home >= 0])
+    return True
+
+
+def _piece(booking: bookings.Booking) -> ejection.Piece:
+    eligible = booking.eligible
+    if booking.node >= 0:
+        # NOTE: a booking can stay on a node that would not do any more.
+        eligible |= 1 << booking.node
+    return ejection.Piece(booking, booking.start, booking.end, booking.until,
+                          fleet.members(eligible), booking.node,
+                          booking.movable)

@@ -1,0 +1,237 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Search by ejection: what it finds can stand, whoever had to leave for it."""
+
+import dataclasses
+import itertools
+import math
+import random
+
+import hypothesis
+import testtools
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import checker
+from ironic_reservations.planner import exclusive
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import timeline
+from ironic_reservations.planner.pool import checker as pool_checker
+from ironic_reservations.planner.pool import planning as pool_planning
+from ironic_reservations.planner.pool import plans as pool_plans
+from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner.pool import shared
+from ironic_reservations.planner.pool import units
+from tests.unit.planner import oracle
+from tests.unit.planner import pool_oracle
+
+#: Nothing but what fits as things stand, and ejection.
+ALONE = budget.Limits(proof=0, chain=0, swap=0, search=0, eject=1500)
+NONE_PINNED = frozenset()
+
+
+class TestWholeHosts(testtools.TestCase):
+
+    @hypothesis.settings(max_examples=400, deadline=None)
+    @hypothesis.given(oracle.cases())
+    def test_what_is_found_can_be_assigned(self, case):
+        answer = planning.plan(case.timeline, case.demands, ALONE)
+        if isinstance(answer, plans.Refusal):
+            self.assertFalse(answer.cause.proved)
+            return
+        self.assertTrue(oracle.exists(
+            case, [len(row) for row in answer.granted]))
+        self.assertEqual([], checker.faults(
+            case.there, case.demands, answer.timeline.promised(),
+            case.nodes))
+
+    @hypothesis.settings(max_examples=150, deadline=None)
+    @hypothesis.given(oracle.crowds())
+    def test_what_has_begun_stays_in_a_crowd(self, case):
+        answer = planning.plan(case.timeline, case.demands, ALONE)
+        hypothesis.assume(isinstance(answer, plans.Plan))
+        self.assertEqual([], checker.faults(
+            case.there, case.demands, answer.timeline.promised(),
+            case.nodes))
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(oracle.cases())
+    def test_one_snapshot_has_one_plan(self, case):
+        first, second = (planning.plan(case.timeline, case.demands, ALONE)
+                         for _ in range(2))
+        self.assertEqual(first, second)
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(oracle.cases(demands=1))
+    def test_draft_is_left_alone_where_nothing_is_found(self, case):
+        draft = timeline.Draft.of(case.timeline)
+        for steps in (0, 3, 30, 300):
+            if exclusive.eject(draft, case.demands[0].booking(0, -1),
+                               budget.Budget(steps)):
+                break
+            self.assertEqual(case.timeline, draft.timeline())
+
+    def test_hidden_packings_are_found(self):
+        """All is full, nodes differ, and one has to be let in."""
+        for seed in range(20):
+            nodes, there, wanted = _packing(seed)
+            now = timeline.Timeline.of(nodes, there)
+            answer = planning.plan(now, [wanted], dataclasses.replace(
+                ALONE, eject=100_000))
+            self.assertIsInstance(answer, plans.Plan, seed)
+            self.assertEqual([], checker.faults(
+                there, [wanted], answer.timeline.promised(), nodes))
+
+    def test_booking_stays_on_a_node_that_would_not_do_any_more(self):
+        """Its own requirement has changed; another is what has to move."""
+        there = (bookings.Booking('unfit', 0, 9, 0, 0b010),
+                 bookings.Booking('fixed', 0, 9, 1, 0b010, movable=False),
+                 bookings.Booking('moves', 0, 9, 2, 0b111))
+        answer = planning.plan(timeline.Timeline.of(4, there), [
+            bookings.Demand('new', 0, 9, 1, 1, 0b101)],
+            dataclasses.replace(ALONE, search=0))
+        self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
+        there = (*there[:2], dataclasses.replace(there[2], eligible=0b1111))
+        answer = planning.plan(timeline.Timeline.of(4, there), [
+            bookings.Demand('new', 0, 9, 1, 1, 0b101)], ALONE)
+        self.assertEqual([('moves', 3)], [
+            (move.booking.id, move.node) for move in answer.moves])
+
+    def test_nobody_leaves_for_what_has_no_node(self):
+        answer = planning.plan(timeline.Timeline.of(2), [
+            bookings.Demand('new', 0, 9, 1, 1, 0)], ALONE)
+        self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
+
+    def test_one_request_has_one_budget(self):
+        """However many nodes it is for."""
+        there = [bookings.Booking(str(node), 0, 9, node, 0b11)
+                 for node in range(2)]
+        spent = []
+
+        class Counted(budget.Budget):
+            def spend(self, steps=1):
+                spent.append(steps)
+                super().spend(steps)
+
+        steps = Counted(500)
+        draft = timeline.Draft.of(timeline.Timeline.of(2, there))
+        for count in range(3):
+            self.assertFalse(exclusive.eject(
+                draft, bookings.Booking(f'new/{count}', 0, 9, -1, 0b11),
+                steps))
+        self.assertLess(sum(spent), 600)
+
+
+def _packing(seed):
+    """Nodes of several kinds that are full, with one left out."""
+    chance = random.Random(seed)
+    nodes = 8
+    masks = [fleet.mask(node for node in range(nodes)
+                        if node == own or chance.random() < 0.5)
+             for own in range(nodes)]
+    packed = []
+    for node in range(nodes):
+        cuts = [0, *sorted(chance.sample(range(1, 20), 4)), 20]
+        packed.extend((start, end, masks[node])
+                      for start, end in itertools.pairwise(cuts))
+    chance.shuffle(packed)
+    now = timeline.Timeline.of(nodes)
+    for number, (start, end, eligible) in enumerate(packed):
+        wanted = bookings.Demand(str(number), start, end, 1, 1, eligible)
+        answer = planning.plan(now, [wanted], dataclasses.replace(
+            planning.LIMITS, eject=0))
+        fits = isinstance(answer, plans.Plan) and not answer.moves
+        if not fits and number > nodes:
+            break
+        if isinstance(answer, plans.Plan):
+            now = answer.timeline
+    return nodes, list(now.promised()), wanted
+
+
+class TestSharedHosts(testtools.TestCase):
+
+    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.given(pool_oracle.cases())
+    def test_what_is_found_has_room(self, case):
+        answer = pool_planning.plan(case.pool, case.demands, ALONE)
+        if isinstance(answer, pool_plans.PoolRefusal):
+            return
+        self.assertTrue(pool_oracle.exists(
+            case, [len(row) for row in answer.granted]))
+        self.assertEqual([], pool_checker.faults(
+            case.there, case.demands, answer.pool.promised(),
+            case.capacities))
+        self.assertTrue(pool_oracle.sound(
+            case.capacities, list(answer.pool.promised())))
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(pool_oracle.cases(hosts=5, most=14, demands=3))
+    def test_what_is_found_in_a_crowd_has_room(self, case):
+        answer = pool_planning.plan(case.pool, case.demands, ALONE)
+        hypothesis.assume(isinstance(answer, pool_plans.PoolPlan))
+        self.assertEqual([], pool_checker.faults(
+            case.there, case.demands, answer.pool.promised(),
+            case.capacities))
+        self.assertTrue(pool_oracle.sound(
+            case.capacities, list(answer.pool.promised())))
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(pool_oracle.cases())
+    def test_one_snapshot_has_one_plan(self, case):
+        first, second = (pool_planning.plan(case.pool, case.demands, ALONE)
+                         for _ in range(2))
+        self.assertEqual(first, second)
+
+    @hypothesis.settings(max_examples=200, deadline=None)
+    @hypothesis.given(pool_oracle.cases(hosts=3, most=8, demands=1))
+    def test_row_has_room_where_the_pool_has_it(self, case):
+        """And whoever is in the way, without them there is room."""
+        draft = pool.Draft.of(case.pool)
+        part = pool_oracle.wanted(case.demands[0], 1)
+        unit = units.unit(part, draft)
+        piece = shared._piece(draft, unit, True)
+        for node in fleet.members(unit.eligible):
+            row = shared.row(draft, node, NONE_PINNED)
+            cost = row.cost(piece)
+            self.assertEqual(units.takes(draft, node, unit), cost <= 0)
+            if math.isinf(cost):
+                continue
+            leaving = list(row.blockers(piece))
+            self.assertEqual(cost > 0, bool(leaving))
+            rest = units.without(draft, [each.what for each in leaving])
+            self.assertTrue(units.takes(rest, node, unit))
+            for each in leaving:
+                self.assertTrue(all(one.movable for one in each.what.parts))
+                row.take(each)
+            self.assertLessEqual(row.cost(piece), 0)
+            row.put(piece)
+            row.take(piece)
+            for each in leaving:
+                row.put(each)
+            self.assertEqual(cost, row.cost(piece))
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(pool_oracle.cases(hosts=3, most=8, demands=1))
+    def test_host_is_given_up_only_where_what_stays_is_in_the_way(self, case):
+        draft = pool.Draft.of(case.pool)
+        unit = units.unit(pool_oracle.wanted(case.demands[0], 1), draft)
+        piece = shared._piece(draft, unit, True)
+        for node in fleet.members(unit.eligible):
+            rest = draft.copy()
+            rest.draw(node, [each for each in draft.there(node)
+                             if not each.movable])
+            self.assertEqual(
+                units.takes(rest, node, unit),
+                shared.row(draft, node, NONE_PINNED).cost(piece) < math.inf)
