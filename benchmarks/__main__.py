@@ -12,7 +12,8 @@
 
 """``python -m benchmarks [claims] [pages] ...``: all of them by default.
 
-``python -m benchmarks replay FILE`` has options of its own.
+``python -m benchmarks replay FILE`` and ``python -m benchmarks feasible`` have
+options of their own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 from benchmarks import audit
 from benchmarks import beside_blazar
 from benchmarks import claims
+from benchmarks import feasible
 from benchmarks import holds
 from benchmarks import leases
 from benchmarks import overhead
@@ -45,6 +47,9 @@ def main() -> None:
     """Measure what the command line names."""
     if sys.argv[1:2] == ['replay']:
         replay.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ['feasible']:
+        feasible.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
