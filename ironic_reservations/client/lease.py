@@ -148,12 +148,13 @@ class LeaseManager(base.Manager[Lease]):
         found = alive or named
         if not found:
             raise exc.NotFound(f'There is no lease {ident!r} that you may '
-                               'see. "reservation lease list" lists them.')
+                               'see. "reservation lease list" lists your '
+                               'leases.')
         if len(found) > 1:
             raise exc.CommandError(
                 f'{len(found)} leases have the name {ident!r}: '
-                f'{", ".join(each.id for each in found)}. Give the id of '
-                'one.')
+                f'{", ".join(each.id for each in found)}. Use the id of one '
+                'of them.')
         return found[0]
 
     def change(self, lease_id: str, *, dry_run: bool = False,
@@ -196,7 +197,7 @@ class LeaseManager(base.Manager[Lease]):
             left = deadline - time.monotonic()
             if timeout and left <= 0:
                 raise exc.StateTransitionTimeout(
-                    f'The lease {lease_id} is {found.status} after '
+                    f'The lease {lease_id} is still {found.status} after '
                     f'{timeout:g} seconds'
                     + (f': {found.waiting}' if found.waiting else '.'))
             time.sleep(min(_POLL, left) if timeout else _POLL)

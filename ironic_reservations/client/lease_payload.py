@@ -136,8 +136,8 @@ def look(start: times.Instant | str | None = None,
         ``duration`` comes without the other.
     """
     if (hosts is None) != (duration is None):
-        raise ValueError('The earliest start depends on how many hosts are '
-                         'wanted and on for how long: give both, or neither.')
+        raise ValueError('The earliest start depends on the number of hosts '
+                         'and on the duration: set both, or neither.')
     query = {
         'start_date': None if start is None else times.written(start),
         'end_date': None if end is None else times.written(end),

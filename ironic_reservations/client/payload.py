@@ -51,8 +51,8 @@ def renewal(ttl: int | None, expires_at: str | datetime.datetime | None,
     :raises ValueError: neither or both of the times were given.
     """
     if (ttl is None) == (expires_at is None):
-        raise ValueError('Renewing a reservation takes either ttl or '
-                         'expires_at.')
+        raise ValueError('A renewal takes either ttl or expires_at, not both '
+                         'and not none.')
     if ttl is not None:
         return [{'op': 'replace', 'path': '/ttl', 'value': ttl}]
     return [{'op': 'replace', 'path': '/expires_at',

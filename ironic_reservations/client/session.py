@@ -149,10 +149,10 @@ class ReservationSession(TwinSession):
             if isinstance(error, errors.Refused):
                 raise
             raise errors.NotServed(
-                f'{self.endpoint_trimmed} serves no reservations: it '
-                f'answered {method} {url} with 404.  Check the endpoint, and '
-                'that its operator has switched on the middleware '
-                '"reservations" in the section [api] of ironic.conf.'
+                f'{self.endpoint_trimmed} does not serve reservations: it '
+                f'answered {method} {url} with 404. Check the endpoint, and '
+                'ask the operator whether the middleware "reservations" is '
+                'set in [api] middleware of ironic.conf.'
             ) from error
 
 

@@ -39,7 +39,7 @@ def seconds(text: str) -> int:
                      for number, unit in _PART.findall(text)))
         if found:
             return found
-    raise ValueError(f'{text!r} is no duration. Write it like 30m, 4h, '
+    raise ValueError(f'{text!r} is not a duration. Write it like 30m, 4h, '
                      '1h30m, 7d or 2w')
 
 
@@ -59,7 +59,7 @@ def instant(text: str, now: datetime.datetime) -> Instant:
         return utc(datetime.datetime.fromisoformat(text))
     except (ValueError, OverflowError) as exc:
         raise ValueError(
-            f'{text!r} is no time. Write it like "2030-01-31 12:00" (UTC), '
+            f'{text!r} is not a time. Write it like "2030-01-31 12:00" (UTC), '
             '2030-01-31T12:00:00+01:00, +4h, or now') from exc
 
 

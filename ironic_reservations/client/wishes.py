@@ -44,7 +44,7 @@ def properties(conditions: Iterable[str] = (),
 def _part(condition: str) -> list[str]:
     match = _CONDITION.fullmatch(condition.strip())
     if match is None:
-        raise ValueError(f'{condition!r} is no condition. Write it like '
+        raise ValueError(f'{condition!r} is not a condition. Write it like '
                          'vcpus>=8, rack=r1 or arch!=aarch64')
     name, operator, value = match.groups()
     return ['==' if operator == '=' else operator, f'${name}', value]

@@ -42,30 +42,30 @@ _Outcome = class_heal.Outcome
 def add_parser(actions: Any) -> None:
     """Add the action to those of ``placement``."""
     heal = actions.add_parser(
-        'heal', help='Give instances that have VCPU, MEMORY_MB and DISK_GB '
-                     'of their nodes in Placement, or nothing, the classes '
-                     'of their nodes. Without --apply, it only tells what '
-                     'it would do. Exits with 0 where nothing is left to be '
-                     'done, with 1 where something is, with 2 where it '
-                     'could not go on; run it again then. With 3 where '
-                     'nothing is left to be done, but nodes were left '
-                     'alone: it says why, and a person has to look.')
+        'heal', help='Move the Placement allocations of instances to the '
+                     'resource classes of their nodes, for instances that '
+                     'have VCPU, MEMORY_MB and DISK_GB of their nodes '
+                     'allocated, or nothing. Without --apply, only show the '
+                     'changes. Exit status: 0 if nothing is left to do, 1 if '
+                     'something is, 2 if the command could not finish (run it '
+                     'again), 3 if nothing is left to do but some nodes were '
+                     'left alone: the output states the reasons, and a person '
+                     'has to look at them.')
     how = heal.add_mutually_exclusive_group()
     how.add_argument('--apply', action='store_true',
-                     help='Do it. Safe while the cloud runs, and to be '
-                          'broken off at any time.')
+                     help='Make the changes. Safe while the cloud runs; can '
+                          'be interrupted at any time.')
     how.add_argument('--dry-run', action='store_false', dest='apply',
-                     help='Only tell what would be done; the default.')
+                     help='Only show the changes (the default).')
     heal.add_argument('--node', metavar='<node>',
-                      help='The uuid or the name of the only node to look '
-                           'at.')
+                      help='The uuid or the name of the only node to look at.')
     heal.add_argument('--skip-unallocated', action='store_true',
-                      help='Leave instances alone that have nothing in '
-                           'Placement. For instances that Nova does not '
-                           'know: nobody would take from them what they '
-                           'were given.')
+                      help='Leave instances alone that have allocated nothing '
+                           'in Placement. Use this for instances that Nova '
+                           'does not know: nobody would remove their '
+                           'allocations later.')
     heal.add_argument('-f', '--format', choices=('table', 'json'),
-                      default='table', help='How to print what was found.')
+                      default='table', help='Output format.')
 
 
 def run(engine: engine_module.Engine, options: Any) -> int:
@@ -87,7 +87,7 @@ def run(engine: engine_module.Engine, options: Any) -> int:
     except class_heal.UnderWay as exc:
         raise ValueError(str(exc)) from exc
     except KeyboardInterrupt as exc:
-        raise ValueError('broken off; run it again to go on.') from exc
+        raise ValueError('interrupted; run it again to continue.') from exc
     finally:
         healing.close()
         if results or not there:
@@ -180,10 +180,10 @@ def _summary(results: Sequence[class_heal.Result], counts: Mapping[str, int],
     if counts['to heal']:
         said += ' Nothing was changed. Run it again with --apply.'
     elif in_work:
-        said += ' Run it again later for those in work.'
+        said += ' Run it again later for the nodes in work.'
     elif not missing:
-        said += ' Nothing is left to be done.'
+        said += ' Nothing is left to do.'
     if alone:
-        said += (' The nodes that were left alone stay so until somebody '
-                 'looks at them: the column Why tells what at.')
+        said += (' Somebody has to look at the nodes that were left alone; '
+                 'the column Why states the reasons.')
     return said

@@ -30,19 +30,19 @@ _NOWHERE = logging.NullHandler()
 
 def _add_commands(subparsers: object) -> None:
     add = subparsers.add_parser  # type: ignore[attr-defined]
-    add('create_schema', help='Make all tables in an empty database.')
-    upgrade = add('upgrade', help='Bring the database to the schema of this '
+    add('create_schema', help='Create all tables in an empty database.')
+    upgrade = add('upgrade', help='Upgrade the database to the schema of this '
                                   'release.')
     upgrade.add_argument('--revision', default='head',
                          help='The revision to stop at.')
     add('version', help='Print the revision of the database.')
     downgrade = add('downgrade', help='Bring the database back to an older '
-                                      'revision. Refused while that would '
-                                      'delete rows.')
+                                      'revision. Refused if that would delete '
+                                      'rows.')
     downgrade.add_argument('revision', help='The revision to go back to; '
                                             '"base" removes all tables.')
     downgrade.add_argument('--accept-data-loss', action='store_true',
-                           help='Go back even if reservations are lost.')
+                           help='Downgrade even if reservations are lost.')
 
 
 def _run(conf: cfg.ConfigOpts) -> int:

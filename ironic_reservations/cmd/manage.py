@@ -40,20 +40,20 @@ _NOWHERE = logging.NullHandler()
 
 def _add_commands(subparsers: object) -> None:
     add = subparsers.add_parser  # type: ignore[attr-defined]
-    placement = add('placement', help='What is held in Placement.')
+    placement = add('placement', help='Holds in Placement.')
     actions = placement.add_subparsers(dest='action', required=True,
                                        metavar='<action>')
     audit = actions.add_parser(
-        'audit', help='Compare our database with Placement, both ways. Exits '
-                      'with 0 where they agree, with 1 where something '
-                      'differs (still), with 2 where that cannot be known.')
+        'audit', help='Compare the database with Placement, in both '
+                      'directions. Exit status: 0 if they agree, 1 if '
+                      'differences are left, 2 if the comparison failed.')
     audit.add_argument('--repair', action='store_true',
-                       help='Mend what can be.')
+                       help='Repair the differences where that is possible.')
     audit.add_argument('--everything', action='store_true',
-                       help='Look at each node one by one, even where nothing '
-                            'has changed since an audit found it in order.')
+                       help='Compare every node, even if nothing has changed '
+                            'since an audit found it in order.')
     audit.add_argument('-f', '--format', choices=('table', 'json'),
-                       default='table', help='How to print what was found.')
+                       default='table', help='Output format.')
     class_heal.add_parser(actions)
     provider_config.add_parser(add)
     purge.add_parser(add)
@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
         if conf.command.name == 'purge':
             return purge.run(engine_module.build(conf, None), conf.command)
         if not conf.placement.enabled:
-            raise ValueError('holds in Placement are switched off; see '
+            raise ValueError('holds in Placement are switched off; set '
                              '[placement] enabled in '
                              'ironic-reservations.conf.')
         engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
@@ -161,13 +161,13 @@ def _summary(kept: placement_keep.Kept) -> str:
     if not found:
         told += 'Placement and the database agree.'
     elif kept.repairs is None:
-        told += (f'{found} differences. Run it again with --repair to mend '
-                 'what can be.')
+        told += (f'{found} differences. Run it again with --repair to repair '
+                 'them where that is possible.')
     else:
-        told += f'{found} differences, {found - left} of them mended.'
+        told += f'{found} differences, {found - left} of them repaired.'
     if kept.report.in_work:
-        told += (f' {kept.report.in_work} nodes are being worked on and '
-                 'could not be compared.')
+        told += (f' {kept.report.in_work} nodes are being changed and could '
+                 'not be compared.')
     return told
 
 

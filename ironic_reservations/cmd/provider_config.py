@@ -36,8 +36,8 @@ providers:
       additional:
 """
 _NODES = """\
-One entry stands for all hosts that a nova-compute has, all nodes of Ironic,
-# but for those that another entry names by uuid or name."""
+One entry stands for all hosts of a nova-compute, that is, for all its nodes
+# of Ironic, except those that another entry names by uuid or name."""
 _COMPUTE_HOST = """\
 For compute hosts, not for the nova-compute of Ironic."""
 # NOTE: all fields are named. Nova sends again, in each of its cycles, what
@@ -58,22 +58,21 @@ def add_parser(add: Any) -> None:
 
     :param add: adds a parser to the commands.
     """
-    nova = add('nova', help='What Nova has to know of reservations.')
+    nova = add('nova', help='Settings that Nova needs for reservations.')
     actions = nova.add_subparsers(dest='action', required=True,
                                   metavar='<action>')
     command = actions.add_parser(
         'provider-config',
-        help='Write the provider.yaml by which nova-compute gives each of '
-             'its hosts a slot ([nova] slot_class), without which no server '
-             'of a flavor that asks for reserved instances only is ever '
-             'placed.')
+        help='Write the provider.yaml with which nova-compute gives each of '
+             'its hosts a slot ([nova] slot_class). Without slots, no server '
+             'is placed whose flavor requests reserved instances only.')
     command.add_argument('--output', metavar='<file>',
-                         help='The file to write, whole or not at all; by '
-                              'default it is printed.')
+                         help='The file to write, completely or not at all. '
+                              'By default, the text is printed.')
     command.add_argument('--total', metavar='<servers>', type=_positive,
-                         help='For compute hosts: how many servers of leases '
-                              'each may have. Left out for nodes of Ironic, '
-                              'which have one.')
+                         help='For compute hosts: the number of servers of '
+                              'leases that each may have. Leave it out for '
+                              'nodes of Ironic, which have one.')
 
 
 def run(conf: cfg.ConfigOpts, options: Any) -> int:

@@ -27,19 +27,19 @@ from ironic_reservations.engine.leases import purge
 def add_parser(add: Any) -> None:
     """Add the command to those of ``ironic-reservations-manage``."""
     parser = add(
-        'purge', help='Delete leases that have been over for long, a batch '
-                      'at a time, as the reconciler does; what they had is '
-                      'kept in one short row for each reservation. Safe '
-                      'while the service runs, and to be broken off at any '
+        'purge', help='Delete leases that have been over for a long time, in '
+                      'batches, as the reconciler does; one short row for '
+                      'each of their reservations is kept as history. Safe '
+                      'while the service runs; can be interrupted at any '
                       'time.')
     parser.add_argument('--before', type=_instant, metavar='<date>',
-                        help='Delete those that were over before this date, '
-                             'as in 2026-01-31 or 2026-01-31T12:00, in UTC. '
-                             'By default [leases] retention says which.')
+                        help='Delete leases that were over before this date, '
+                             'like 2026-01-31 or 2026-01-31T12:00, in UTC. '
+                             'Default: set by [leases] retention.')
     parser.add_argument('--batch', type=_count, default=purge.BATCH,
                         metavar='<number>',
-                        help='How many one transaction deletes. (default: '
-                             '%(default)s)')
+                        help='Number of leases that one transaction deletes. '
+                             '(default: %(default)s)')
 
 
 def _instant(text: str) -> datetime.datetime:
@@ -47,7 +47,7 @@ def _instant(text: str) -> datetime.datetime:
         given = datetime.datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is no date; one is written as in 2026-01-31') from None
+            f'{text!r} is not a date; write it like 2026-01-31') from None
     return (given.replace(tzinfo=datetime.UTC) if given.tzinfo is None
             else given.astimezone(datetime.UTC))
 
@@ -55,7 +55,7 @@ def _instant(text: str) -> datetime.datetime:
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 10_000:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is no number from 1 to 10000')
+            f'{text!r} is not a number from 1 to 10000')
     return int(text)
 
 
@@ -69,12 +69,12 @@ def run(engine: engine_module.Engine, options: cfg.SubCommandOpt) -> int:
     before, days = options.before, engine.conf.leases.retention
     if before is None:
         if not days:
-            raise ValueError('leases are kept for ever ([leases] retention '
-                             'is 0). Say with --before which to delete.')
+            raise ValueError('leases are kept for ever ([leases] retention is '
+                             '0). Set with --before which leases to delete.')
         before = engine.clock() - datetime.timedelta(days=days)
     elif before > engine.clock():
-        raise ValueError(f'{before.isoformat()} is still to come. Leases '
-                         'that are over are deleted up to now at most.')
+        raise ValueError(f'{before.isoformat()} is in the future. Use a date '
+                         'that has passed.')
     gone = 0
     while done := purge.purge(engine, before, options.batch):
         gone += done

@@ -46,7 +46,7 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
         return upgradecheck.Result(
             upgradecheck.Code.FAILURE,
-            f'The database is at {have or "no revision"}, this release '
+            f"The database is at {have or 'no revision'}, but this release "
             f'needs {want}. Run "ironic-reservations-dbsync upgrade".')
 
     def _policy_file(self) -> upgradecheck.Result:
@@ -66,8 +66,8 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
         return upgradecheck.Result(
             upgradecheck.Code.WARNING,
-            'Others than its owner may read the database, which has the '
-            'proof of every reservation in it. Run "chmod 600 '
+            'Users other than its owner may read the database file, which '
+            'contains the proof of every reservation. Run "chmod 600 '
             f'{" ".join(map(str, lax))}".')
 
     _upgrade_checks = (('Database schema', _schema),

@@ -29,26 +29,27 @@ api_opts = [
                 help='The port that ironic-reservations-api listens on; 0 '
                      'takes a free one and prints which.'),
     cfg.IntOpt('threads', default=16, min=1,
-               help='How many requests ironic-reservations-api serves at a '
-                    'time.'),
+               help='The number of requests that ironic-reservations-api '
+                    'serves at the same time.'),
     cfg.BoolOpt('reuse_port', default=False,
                 help='Let several ironic-reservations-api processes share '
                      'the port (SO_REUSEPORT); the kernel spreads the '
                      'connections over them.'),
     cfg.URIOpt('public_endpoint', schemes=['http', 'https'],
-               help='The URL under which clients reach the root of this '
-                    'API, or of the API of Ironic where it is served '
-                    'inside that. Used in links and in Location. By default '
-                    'the URL of each request.'),
+               help='The URL under which clients reach the root of this API, '
+                    'or of the Ironic API that it is embedded in. It is used '
+                    'in links and in the header Location. By default, the URL '
+                    'of each request is used.'),
     cfg.IntOpt('max_limit', default=1000, min=1,
-               help='The most reservations in one page of a list.'),
+               help='The maximum number of reservations in one page of a '
+                    'list.'),
     cfg.IntOpt('max_nodes_per_request', default=1000, min=1,
-               help='The most nodes that one request may name.'),
+               help='The maximum number of nodes that one request may name.'),
     cfg.IntOpt('max_request_body_size', default=131072, min=1024,
-               help='The largest request body, in bytes.'),
+               help='The maximum size of a request body, in bytes.'),
     cfg.BoolOpt('metrics', default=True,
-                help='Serve Prometheus metrics of this process, to anybody, '
-                     'at /metrics.'),
+                help='Serve Prometheus metrics of this process at /metrics, '
+                     'without authentication.'),
 ]
 
 

@@ -23,13 +23,12 @@ GROUP = 'audit'
 
 audit_opts = [
     cfg.BoolOpt('log', default=True,
-                help='Write audit events to the log, with the logger '
-                     'ironic_reservations.audit and the level INFO, one line '
-                     'of JSON each.'),
+                help='Write audit events to the log as one line of JSON each, '
+                     'with the logger ironic_reservations.audit and the level '
+                     'INFO.'),
     cfg.BoolOpt('notifications', default=False,
-                help='Send audit events as notifications '
-                     '"audit.reservation", where a driver is set in '
-                     '[oslo_messaging_notifications].'),
+                help='Send audit events as notifications "audit.reservation". '
+                     'This needs a driver in [oslo_messaging_notifications].'),
 ]
 
 

@@ -24,32 +24,34 @@ GROUP = 'database'
 
 database_opts = [
     cfg.IntOpt('connect_timeout', default=5, min=1,
-               help='How long, in seconds, connecting may take. Not for '
-                    'SQLite, as all of these.'),
+               help='Time, in seconds, within which a connection must be '
+                    'made. Like all of these limits, it does not apply to '
+                    'SQLite.'),
     cfg.IntOpt('lock_timeout', default=5, min=1,
-               help='How long, in seconds, a transaction waits for another '
-                    'one. It is begun again then, for 15 seconds in all; '
-                    'after that the request is refused with 503 '
-                    '(reservation.contention).'),
+               help='Time, in seconds, that a transaction waits for a lock of '
+                    'another one. The transaction is then begun again, for 15 '
+                    'seconds in all; after that, the request is refused with '
+                    '503 (reservation.contention).'),
     cfg.IntOpt('statement_timeout', default=30, min=2,
-               help='How long, in seconds, a statement may take. Has to be '
-                    'longer than lock_timeout. Changes of the schema are not '
+               help='Maximum duration of a statement, in seconds. It must be '
+                    'longer than lock_timeout. Schema changes are not '
                     'limited.'),
     cfg.IntOpt('idle_in_transaction_timeout', default=5, min=1,
-               help='After how many seconds the server ends a transaction in '
-                    'which nothing happens: for so long does a host that '
-                    'lost its power keep others from what it had locked. No '
-                    'transaction is open while anything but the database is '
-                    'waited for. MySQL, unlike MariaDB, has no such limit: '
-                    'there it is 60 seconds without a statement.'),
+               help='Time, in seconds, after which the server ends a '
+                    'transaction in which nothing happens. A host that loses '
+                    'its power keeps its rows locked for this long. A '
+                    'transaction is never open while the service waits for '
+                    'anything but the database. MySQL, unlike MariaDB, has no '
+                    'such limit; there, a connection is closed after 60 '
+                    'seconds without a statement.'),
     cfg.FloatOpt('max_clock_skew', default=5, min=0,
-                 help='By how much, in seconds, the clock of this host may '
-                      'differ from that of the database. Promises are judged '
-                      "by the database's clock alone; a host that is further "
-                      'off answers 503 (service.clock_skewed) wherever it '
-                      'would have to judge one, and its reconciler stands '
-                      'still, until its clock is put right. 0: whatever its '
-                      'own clock says, a host goes by that of the database.'),
+                 help='Maximum difference, in seconds, between the clock of '
+                      'this host and that of the database. Only the clock of '
+                      'the database decides whether a promise is still valid. '
+                      'A host that is further off answers 503 '
+                      '(service.clock_skewed) to each request that depends on '
+                      'the time, and its reconciler stops, until its clock is '
+                      'corrected. 0 switches this check off.'),
 ]
 
 

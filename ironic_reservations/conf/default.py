@@ -21,9 +21,9 @@ from oslo_config import cfg
 
 default_opts = [
     cfg.StrOpt('state_path', default='/var/lib/ironic-reservations',
-               help='Directory for what the service writes. The SQLite '
-                    'database is made here where [database] connection is '
-                    'not set.'),
+               help='Directory for the files of the service. The SQLite '
+                    'database is created here if [database] connection is not '
+                    'set.'),
     cfg.StrOpt('auth_strategy', default='keystone',
                choices=[('noauth', 'no authentication: every caller is an '
                                    'administrator'),
@@ -31,22 +31,22 @@ default_opts = [
                                        'http_basic_auth_user_file'),
                         ('keystone', 'the Identity service')],
                help='How the standalone application authenticates its '
-                    'callers. Inside the API process of Ironic this option '
-                    'is not used: callers are who Ironic says they are.'),
+                    'callers. Inside the Ironic API process this option is '
+                    'not used: Ironic identifies the callers.'),
     cfg.StrOpt('http_basic_auth_user_file',
                default='/etc/ironic-reservations/htpasswd',
                help='Apache htpasswd file with bcrypt hashes, for '
                     'auth_strategy http_basic.'),
     cfg.BoolOpt('rbac_service_role_elevated_access', default=False,
-                help='Take a service of the project '
-                     'rbac_service_project_name for one of the whole cloud. '
-                     'Inside the API process of Ironic, the default is what '
-                     'the option of this name is in the configuration of '
-                     'Ironic.'),
+                help='Treat a service user of the project '
+                     'rbac_service_project_name as a service of the whole '
+                     'cloud. Inside the Ironic API process, the default is '
+                     "the value of the option of this name in Ironic's "
+                     'configuration.'),
     cfg.StrOpt('rbac_service_project_name', default='service',
-               help='The name of the project of services. Inside the API '
-                    'process of Ironic, the default is what the option of '
-                    'this name is in the configuration of Ironic.'),
+               help='The name of the project of the service users. Inside the '
+                    'Ironic API process, the default is the value of the '
+                    "option of this name in Ironic's configuration."),
 ]
 
 

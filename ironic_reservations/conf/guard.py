@@ -29,63 +29,65 @@ PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
 
 guard_opts = [
     cfg.StrOpt('require', default='reserved',
-               choices=[('reserved', 'a node that nobody reserved is free '
-                                     'for all, as in Ironic alone'),
-                        ('always', 'nobody deploys, binds or allocates a '
-                                   'node without a reservation')],
-               help='Which nodes a reservation is needed for.'),
+               choices=[('reserved', 'a node that is not reserved can be used '
+                                     'by everybody, as in Ironic alone'),
+                        ('always', 'no node can be deployed, bound or '
+                                   'allocated without a reservation')],
+               help='Which nodes can be used only with a reservation.'),
     cfg.BoolOpt('instance_uuid_from_service', default=False,
-                help='Take the instance_uuid that a reservation was made '
-                     'for as its proof where the caller has the role '
-                     'service. With this, Nova deploys on reserved nodes '
-                     'without being changed. Works with keystone only.'),
+                help='Accept the instance_uuid that a reservation was made '
+                     'for as its proof, if the caller has the role service. '
+                     'With this, an unmodified Nova deploys on reserved '
+                     'nodes. Works with keystone only.'),
     cfg.BoolOpt('proof_by_placement', default=False,
                 help='Let a caller with the role service use a leased node '
-                     'for an instance that has the class of that lease on '
-                     'the node in Placement, as the scheduler of Nova writes '
-                     'it for servers of the flavor of the lease. Placement '
-                     'is asked where nothing else is shown; while it does '
-                     'not answer, such a request is refused with 503. Needs '
-                     '[placement] enabled. Works with keystone only.'),
+                     'for an instance that has allocated the resource class '
+                     'of that lease on the node in Placement. The Nova '
+                     'scheduler makes this allocation for servers of the '
+                     "lease's flavor. Placement is asked only if the request "
+                     'shows no other proof; while it does not answer, such a '
+                     'request is refused with 503. Needs [placement] enabled. '
+                     'Works with keystone only.'),
     cfg.BoolOpt('proof_of_any_project', default=False,
-                help='Let a proof count whoever shows it. By default, that of '
-                     'a project counts in its own hands and in those of whom '
-                     'the rule baremetal:reservation:use_any_proof names. '
-                     'Works with keystone only; otherwise there are no '
-                     'projects, and any proof counts.'),
+                help='Accept a proof from any project. By default, a proof '
+                     'that belongs to a project is accepted from that project '
+                     'and from callers who may do so by the policy rule '
+                     'baremetal:reservation:use_any_proof. Works with '
+                     'keystone only; without it there are no projects, and '
+                     'every proof is accepted.'),
     cfg.ListOpt('protected_acts', default=list(PROTECTED_ACTS),
                 item_type=types.String(choices=list(PROTECTED_ACTS)),
-                help='What is not done to a node that is reserved or leased '
-                     'but by the project that has it, with its proof, or by '
-                     'whom the rule baremetal:reservation:act_without_proof '
-                     'names. Take out what others shall be allowed. To '
-                     'deploy the node always needs the proof. Works with '
-                     'keystone only; otherwise everybody is an '
+                help='Actions on a reserved or leased node that are allowed '
+                     'only to the project that has the node, with its proof, '
+                     'and to callers who may do so by the policy rule '
+                     'baremetal:reservation:act_without_proof. Remove an '
+                     'action to allow it to everybody whom Ironic allows it. '
+                     'Deploying the node always needs the proof. Works with '
+                     'keystone only; without it, every caller is an '
                      'administrator.'),
     cfg.IntOpt('passage_timeout', default=120, min=5,
-               help='For how long, in seconds, a request that was let '
-                    'through may be under way. It is handed to Ironic in the '
-                    'first half of this time or not at all (503), however '
-                    'long its process stood still. Where no end of it is '
-                    'seen, the node is promised to nobody, also after this '
-                    'time, until the reconciler has found out what became '
-                    'of it; see rpc_timeout.'),
+               help='Time, in seconds, that an admitted request may take. It '
+                    'is handed to Ironic in the first half of this time or '
+                    'not at all (503), even if its process was stopped in '
+                    'between. If the end of the request is not seen, the node '
+                    'is promised to nobody, also after this time, until the '
+                    'reconciler has found out the outcome; see rpc_timeout.'),
     cfg.IntOpt('rpc_timeout', default=60, min=1,
-               help='For how long, in seconds, a conductor of Ironic may '
-                    'come back to a request that it was sent. The '
-                    'reconciler waits for so long before it looks at the '
-                    'node of a request that has ended without an answer, '
-                    'with 5xx, or not at all. As rpc_response_timeout of '
-                    'Ironic, or [json_rpc] timeout where Ironic uses that.'),
+               help='Time, in seconds, for which an Ironic conductor may '
+                    'still work on a request that it was sent. If a request '
+                    'ended with 5xx or without an answer, the reconciler '
+                    'waits this long before it looks at the node. Set it to '
+                    'rpc_response_timeout of Ironic, or to [json_rpc] timeout '
+                    'if Ironic uses JSON-RPC.'),
     cfg.IntOpt('claim_ttl', default=30, min=5,
-               help='For how long, in seconds, one process finds out, for '
-                    'all that share the database, what became of requests '
-                    'that got no answer. When it dies, another takes over '
-                    'after this time.'),
+               help='Time, in seconds, for which one process claims the '
+                    'search for unknown outcomes on behalf of all processes '
+                    'that share the database. If that process dies, another '
+                    'one takes over after this time.'),
     cfg.IntOpt('max_body_size', default=64 * 1024 * 1024, min=1024,
-               help='The largest body, in bytes, of a request that the '
-                    'guard has to read: a deploy, with its configuration '
-                    'drive, or a change of a node. As large as [api] '
+               help='The maximum size, in bytes, of a request body that the '
+                    'guard must read: a deploy with its configuration drive, '
+                    'or a change of a node. Set it to [api] '
                     'max_json_body_size_provision of Ironic.'),
 ]
 

@@ -26,22 +26,21 @@ ironic_opts = [
     cfg.StrOpt('confirm', default='always',
                choices=[('always', 'ask Ironic about a node right before it '
                                    'is claimed'),
-                        ('mirror', 'believe what the last poll said: '
-                                   'quicker, and wrong for as long as the '
-                                   'poll is old')],
-               help='Where the facts about a node come from when it is '
-                    'claimed.'),
+                        ('mirror', 'trust the last poll: faster, but wrong '
+                                   'for as long as the poll is old')],
+               help='Whether the mirrored state of a node is confirmed with '
+                    'Ironic before the node is claimed.'),
     cfg.IntOpt('poll_interval', default=5, min=1,
-               help='How often, in seconds, Ironic is asked for the nodes '
-                    'that changed.'),
+               help='Time, in seconds, between two polls of Ironic for '
+                    'changed nodes.'),
     cfg.IntOpt('full_poll_interval', default=60, min=1,
-               help='How often, in seconds, all nodes are read again. This '
-                    'is what finds deleted nodes.'),
+               help='Time, in seconds, between two polls of Ironic for all '
+                    'nodes. Only these polls find deleted nodes.'),
     cfg.IntOpt('claim_ttl', default=30, min=5,
-               help='For how long, in seconds, one process does the '
-                    'polling and the sweeping for all that share the '
-                    'database. When it dies, another takes over after this '
-                    'time.'),
+               help='Time, in seconds, for which one process claims polling '
+                    'and sweeping on behalf of all processes that share the '
+                    'database. If that process dies, another one takes over '
+                    'after this time.'),
 ]
 
 

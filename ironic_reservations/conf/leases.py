@@ -21,98 +21,99 @@ from oslo_config import cfg
 
 leases_opts = [
     cfg.IntOpt('cleaning_time', default=0, min=0,
-               help='How long, in seconds, a node is left to cleaning after '
-                    'a lease before it is promised to the next one. A node '
-                    'that takes longer is waited for.'),
+               help='Time, in seconds, that is kept free after each lease, '
+                    'for cleaning the node, before the next lease. If '
+                    'cleaning takes longer, the next lease waits for the '
+                    'node.'),
     cfg.IntOpt('before_end_time', default=3600, min=0,
-               help='How long, in seconds, before its end the notification '
-                    'lease.event.before_end_lease is sent for a lease that '
-                    'names no time for it.'),
+               help='Time, in seconds, before the end of a lease at which the '
+                    'notification lease.event.before_end_lease is sent, if '
+                    'the lease does not set before_end_date.'),
     cfg.BoolOpt('project_limits', default=True,
                 help='Whether projects are limited: by max_duration, '
                      'max_horizon and the options of this section that end '
                      'with _per_project, and by max_per_project and '
-                     'max_lifetime in [reservations]. Callers who '
-                     'may exceed limits by policy are not. Without keystone '
-                     'all callers are one project, and what holds are the '
-                     'options that are set, not the defaults of others.'),
+                     'max_lifetime in [reservations]. Callers who may exceed '
+                     'limits by policy are not limited. Without keystone, all '
+                     'callers are one project, and only options that are set '
+                     'explicitly apply, not the defaults.'),
     cfg.ListOpt('tenant_properties', default=[
         'hypervisor_type', 'vcpus', 'cpus', 'memory_mb', 'memory',
         'local_gb', 'disk', 'cpu_info', 'arch', 'cpu_arch', 'resource_class',
         'traits'],
-        help='What projects may ask about hosts, in leases and in questions '
-             'about what is free, besides the properties that the operator '
-             'gave to hosts and did not make private. What else there is '
-             '(hypervisor_hostname, name, node_uuid, owner, status, id, '
-             'reservable) can be asked about by whom the rule '
-             'reservation:host:list_private_properties names.'),
+        help='Host properties that projects may use in the properties of '
+             'leases and in availability queries, besides the capabilities '
+             'that the operator added to hosts and did not make private. All '
+             'other properties (hypervisor_hostname, name, node_uuid, owner, '
+             'status, id, reservable) can be used by callers who may do so by '
+             'the policy rule reservation:host:list_private_properties.'),
     cfg.IntOpt('max_duration', default=31622400, min=0,
-               help='The longest lease, in seconds: 366 days. 0 sets no '
-                    'limit.'),
+               help='Maximum duration of a lease, in seconds. The default is '
+                    '366 days. 0 sets no limit.'),
     cfg.IntOpt('max_horizon', default=63244800, min=0,
-               help='How far ahead, in seconds, a lease may end: 732 days. 0 '
-                    'sets no limit.'),
+               help='Maximum time from now until the end of a lease, in '
+                    'seconds. The default is 732 days. 0 sets no limit.'),
     cfg.IntOpt('max_leases_per_project', default=200, min=0,
-               help='How many leases a project may have that are not over. '
+               help='Maximum number of leases of a project that are not over. '
                     '0 sets no limit.'),
     cfg.IntOpt('max_hosts_per_project', default=100, min=0,
-               help='How many hosts a project may have leased at any one '
-                    'instant. 0 sets no limit.'),
+               help='Maximum number of hosts that a project may have leased '
+                    'at the same time. 0 sets no limit.'),
     cfg.IntOpt('max_host_hours_per_project', default=20000, min=0,
-               help='How many hours of hosts a project may have ahead of it '
-                    'in all of its leases together: ten hosts for a day are '
-                    '240. 0 sets no limit.'),
+               help='Maximum number of host hours that a project may have '
+                    'ahead in all of its leases together: ten hosts for a day '
+                    'are 240. 0 sets no limit.'),
     cfg.IntOpt('max_instances_per_project', default=1000, min=0,
-               help='How many instances a project may have leased at any '
-                    'one instant. 0 sets no limit.'),
+               help='Maximum number of instances that a project may have '
+                    'leased at the same time. 0 sets no limit.'),
     cfg.IntOpt('max_instance_hours_per_project', default=200000, min=0,
-               help='How many hours of instances a project may have ahead '
-                    'of it in all of its leases together. 0 sets no '
-                    'limit.'),
+               help='Maximum number of instance hours that a project may have '
+                    'ahead in all of its leases together. 0 sets no limit.'),
     cfg.IntOpt('retention', default=90, min=0,
-               help='For how many days a lease is kept after it is over. '
-                    'Then it is deleted, and what it had is kept in one '
-                    'short row for each of its reservations. 0 keeps leases '
-                    'for ever, which makes lists of all of them long.'),
+               help='Number of days after which a lease that is over is '
+                    'deleted. One short row for each of its reservations is '
+                    'kept as history. 0 keeps leases for ever, which makes '
+                    'lists of leases long.'),
     cfg.IntOpt('listed', default=7, min=0,
-               help='For how many days after its end a lease is in the list '
-                    'that a client gets which does not ask for pages. The '
-                    'pages, asked for with "limit", have all leases.'),
+               help='Number of days after its end for which a lease is listed '
+                    'for clients that do not ask for pages. Clients that ask '
+                    'for pages, with "limit", get all leases.'),
     cfg.StrOpt('end_action', default='undeploy',
                choices=[('undeploy', 'The nodes are undeployed and cleaned.'),
-                        ('leave', 'What is deployed stays, and the lease is '
+                        ('leave', 'The nodes stay deployed, and the lease is '
                                   'flagged as degraded.')],
-               help='What happens at the end of a lease to its nodes that '
-                    'are deployed.'),
+               help='What happens to deployed nodes at the end of a lease.'),
     cfg.StrOpt('without_reservation', default='replan',
-               choices=[('replan', 'The node may be used if every lease that '
-                                   'has been promised can be kept.'),
-                        ('allow', 'The node may always be used; leases that '
-                                  'cannot be kept are flagged as degraded.'),
-                        ('require', 'A host may be used with a reservation '
-                                    'or a lease only.')],
-               help='What happens when somebody without a lease uses a node '
-                    'that is promised to one for later.'),
+               choices=[('replan', 'The node may be used if all promised '
+                                   'leases can still be kept.'),
+                        ('allow', 'The node may always be used; a lease that '
+                                  'cannot be kept is flagged as degraded.'),
+                        ('require', 'A host may only be used with a '
+                                    'reservation or a lease.')],
+               help='What happens if somebody without a lease uses a node '
+                    'that is promised to a lease for later.'),
     cfg.URIOpt('enforcement_url', schemes=['http', 'https'],
-               help='The address of a service that is asked before a lease '
-                    'is made or changed, and told when one is over, as the '
-                    'external service filter of Blazar asks it. Redirects '
-                    'are not followed. Nobody is asked by default.'),
+               help='The URL of an enforcement service, which is asked before '
+                    'a lease is made or changed, and informed when one is '
+                    "over, as with Blazar's external service filter. "
+                    'Redirects are not followed. By default, no service is '
+                    'asked.'),
     cfg.StrOpt('enforcement_token', secret=True,
-               help='What is sent to that service as X-Auth-Token.'),
+               help='The token that is sent to the enforcement service as '
+                    'X-Auth-Token.'),
     cfg.FloatOpt('enforcement_timeout', default=10, min=0.1,
-                 help='How long, in seconds, that service may take. One '
-                      'that does not answer refuses.'),
+                 help='Time, in seconds, within which the enforcement service '
+                      'must answer. If it does not, the lease is refused.'),
     cfg.IntOpt('workers', default=8, min=1,
-               help='How many leases a reconciler works on at once.'),
+               help='Number of leases that a reconciler works on at the same '
+                    'time.'),
     cfg.IntOpt('claim_ttl', default=60, min=5,
-               help='For how long, in seconds, a lease is left to the '
-                    'process that works on it. While that process lives it '
-                    'keeps the lease; when it dies, another one takes over '
-                    'after this time.'),
+               help='Time, in seconds, for which a process claims a lease '
+                    'that it works on. It renews the claim while it lives; if '
+                    'it dies, another process takes over after this time.'),
     cfg.IntOpt('max_backoff', default=300, min=1,
-               help='The longest time, in seconds, between two attempts at '
-                    'a step that fails.'),
+               help='Maximum time, in seconds, between two attempts at a '
+                    'failing step.'),
 ]
 
 

@@ -26,25 +26,26 @@ nova_opts = [
     cfg.BoolOpt('enabled', default=False,
                 help='Whether each lease gets a private flavor in Nova while '
                      'it lasts, and loses its servers at the end; and whether '
-                     'a flavor that a request for a lease names is read from '
-                     'Nova. Needs [placement] enabled, and a user that may '
-                     'make flavors and sees the servers of all projects, in '
-                     'a Nova that offers at least version 2.61 of its API.'),
+                     'the flavors that lease requests name are read from '
+                     'Nova. Needs [placement] enabled, a user that may create '
+                     'flavors and sees the servers of all projects, and a '
+                     'Nova that offers at least version 2.61 of its API.'),
     cfg.StrOpt('slot_class', default='CUSTOM_IRONIC_SLOT',
                regex='^CUSTOM_[A-Z0-9_]{1,248}$',
-               help='The resource class of which a flavor asks for one where '
-                    'it asks a node of Ironic itself for nothing else. The '
-                    'scheduler of Nova finds no host otherwise. The operator '
-                    'gives one to each node, and none to a compute host, '
-                    'with a provider.yaml of nova-compute.'),
+               help='A resource class that private flavors request one of, if '
+                    'they request nothing else from the Ironic node itself. '
+                    'Without it, the Nova scheduler finds no host. The '
+                    'operator adds one to each node, and none to a compute '
+                    'host, with a provider.yaml of nova-compute.'),
     cfg.StrOpt('lease_slot_class', default='CUSTOM_LEASE_SLOT',
                regex='^CUSTOM_[A-Z0-9_]{1,248}$',
-               help='The same for the private flavors of leases that have '
-                    'compute hosts. The operator gives one to each node, and '
-                    'to each compute host as many as it may have servers of '
-                    'leases. Not the slot_class: by a flavor that asks for '
-                    'nothing but a slot of nodes, a server would come onto a '
-                    'compute host, and nothing that it uses be counted.'),
+               help='Like slot_class, for the private flavors of leases that '
+                    'have compute hosts. The operator adds one to each node, '
+                    'and to each compute host as many as it may have servers '
+                    'of leases. It must differ from slot_class: otherwise a '
+                    'flavor that requests only a slot of a node could place a '
+                    'server on a compute host, where none of its resources '
+                    'would be counted.'),
 ]
 
 

@@ -24,47 +24,48 @@ GROUP = 'placement'
 
 placement_opts = [
     cfg.BoolOpt('enabled', default=False,
-                help='Whether a node that is promised is also held in '
-                     'Placement, so that the scheduler of Nova leaves it '
-                     'alone. Needs a Placement that offers at least version '
-                     '1.29 of its API; from 1.38 on the holds have a '
-                     'consumer type of their own.'),
+                help='Whether a promised node is also held in Placement, so '
+                     'that the Nova scheduler does not use it. Needs a '
+                     'Placement that offers at least version 1.29 of its API; '
+                     'from version 1.38 on, the holds have their own consumer '
+                     'type.'),
     cfg.IntOpt('grace', default=60, min=1,
-               help='How long, in seconds, a write whose answer never came '
-                    'is left alone, beyond the timeout. Longer than '
-                    'Placement, and what is in front of it, may still work '
-                    'on a request that its client has given up.'),
+               help='Time, in seconds, beyond the timeout, for which a write '
+                    'without an answer is left alone. It must be longer than '
+                    'Placement, and the proxies in front of it, may still '
+                    'work on a request that its client has given up.'),
     cfg.StrOpt('on_deploy', default='keep',
-               choices=[('keep', 'The hold stays until the reservation is '
+               choices=[('keep', 'The hold is kept until the reservation is '
                                  'over.'),
-                        ('move', 'It is handed to the instance that the '
-                                 'reservation was made for, with nobody in '
-                                 'between, and taken from it when the '
-                                 'reservation is over.')],
-               help='What becomes of a hold when the node is deployed with '
-                    'its reservation. An instance that has the node in '
-                    'Placement already, as each one that Nova has scheduled, '
-                    'is left alone in any case. Leases keep their holds.'),
+                        ('move', 'The hold is handed to the instance of the '
+                                 'reservation, without a gap, and taken back '
+                                 'from it when the reservation is over.')],
+               help='What happens to a hold when the node is deployed with '
+                    'its reservation. An instance that already has the node '
+                    'in Placement, like each instance scheduled by Nova, is '
+                    'left alone in any case. Leases keep their holds.'),
     cfg.IntOpt('settle_interval', default=5, min=1,
-               help='How often, in seconds, the reconciler takes back what '
-                    'is held for promises that are no more, and ends what '
-                    'was cut off.'),
+               help='Time, in seconds, between two passes in which the '
+                    'reconciler releases holds of promises that have ended '
+                    'and completes interrupted writes.'),
     cfg.IntOpt('hosts_interval', default=60, min=1,
-               help='How often, in seconds, the reconciler looks for compute '
-                    'hosts that have changed: what they have, what others '
-                    'than leases use of it, their traits. Those that have '
-                    'not cost nothing.'),
+               help='Time, in seconds, between two passes in which the '
+                    'reconciler looks for changed compute hosts: their '
+                    'inventories, their usage by others than leases, and '
+                    'their traits. Unchanged hosts cost nothing.'),
     cfg.IntOpt('audit_interval', default=300, min=0,
-               help='How often, in seconds, the reconciler compares all '
-                    'nodes with Placement; 0: never. What has not changed '
-                    'since the last time costs nothing.'),
+               help='Time, in seconds, between two audits, in which the '
+                    'reconciler compares all nodes with Placement; 0 switches '
+                    'them off. Nodes that have not changed since the last '
+                    'audit cost nothing.'),
     cfg.BoolOpt('repair', default=True,
-                help='Whether these audits mend what differs; otherwise it '
-                     'is logged and counted only.'),
+                help='Whether these audits repair differences; otherwise, '
+                     'differences are only logged and counted.'),
     cfg.IntOpt('claim_ttl', default=30, min=5,
-               help='For how long, in seconds, one process does all of this '
-                    'for all that share the database. When it dies, another '
-                    'takes over after this time.'),
+               help='Time, in seconds, for which one process claims this work '
+                    'on behalf of all processes that share the database. If '
+                    'that process dies, another one takes over after this '
+                    'time.'),
 ]
 
 

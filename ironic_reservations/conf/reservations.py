@@ -21,35 +21,35 @@ from oslo_config import cfg
 
 reservations_opts = [
     cfg.IntOpt('default_ttl', default=600, min=1,
-               help='How long, in seconds, a reservation lasts where the '
-                    'request names no end.'),
+               help='Duration of a reservation, in seconds, if the request '
+                    'sets no end.'),
     cfg.IntOpt('min_ttl', default=10, min=1,
-               help='The shortest reservation, in seconds, that a request '
-                    'may ask for.'),
+               help='Minimum duration of a reservation, in seconds, that a '
+                    'request may ask for.'),
     cfg.IntOpt('max_ttl', default=86400, min=1,
-               help='The longest reservation, in seconds, counted from the '
-                    'request that makes or renews it.'),
+               help='Maximum duration of a reservation, in seconds, counted '
+                    'from the request that makes or renews it.'),
     cfg.IntOpt('max_per_project', default=100, min=0,
-               help='How many reservations a project may have that wait to '
-                    'be used. 0 sets no limit. Holds where [leases] '
-                    'project_limits is set, for callers who may not exceed '
+               help='Maximum number of unused reservations that a project may '
+                    'have. 0 sets no limit. Applies if [leases] '
+                    'project_limits is set, to callers who may not exceed '
                     'limits by policy.'),
     cfg.IntOpt('max_lifetime', default=604800, min=0,
-               help='For how long, in seconds from its beginning, a '
-                    'reservation that is not used can be renewed, however '
-                    'often. 0 sets no limit. Holds where max_per_project '
-                    'does.'),
+               help='Time, in seconds, from its creation, for which an unused '
+                    'reservation can be renewed, however often. 0 sets no '
+                    'limit. Applies to the same callers as max_per_project.'),
     cfg.BoolOpt('end_on_maintenance', default=False,
-                help='End a reservation that has not been used where its '
-                     'node goes into maintenance, or is retired. By default '
-                     'it is suspended: it keeps its end, and the node is '
-                     'promised to nobody else. With this, whoever may set '
-                     'maintenance takes nodes from those who reserved them, '
-                     'and so does Ironic itself after a power fault.'),
+                help='End an unused reservation when its node goes into '
+                     'maintenance or is retired. By default the reservation '
+                     'is suspended: it keeps its end, and the node is '
+                     'promised to nobody else. With this option, everybody '
+                     'who may set maintenance can take nodes from '
+                     'reservations, and so can Ironic itself after a power '
+                     'fault.'),
     cfg.IntOpt('sweep_interval', default=10, min=1,
-               help='How often, in seconds, rows of expired reservations '
-                    'are deleted. An expired reservation is void at its '
-                    'instant, swept or not.'),
+               help='Time, in seconds, between two deletions of expired '
+                    'reservations. An expired reservation is void from its '
+                    'end on, whether its row has been deleted or not.'),
 ]
 
 

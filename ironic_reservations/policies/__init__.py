@@ -100,5 +100,5 @@ class Enforcer:
         """
         if not self.check(context, rule, target):
             raise errors.Forbidden(
-                f'The policy {rule} does not let you do that. Ask the '
-                'operator for a role that does.', policy=rule)
+                f'The policy rule {rule} does not allow you to do that. Ask '
+                'the operator for a role that may.', policy=rule)

@@ -25,7 +25,8 @@ _rules = [
         name=NAME % 'get',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='See how many hosts are free when, without names.',
+        description='Show how many hosts are free at which times, without '
+                    'their names.',
         operations=[{'path': '/v1/availability', 'method': 'GET'}]),
 ]
 

@@ -25,7 +25,8 @@ _rules = [
         name=NAME % 'create',
         check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
-        description='Open a node, or all of a resource class, to leases.',
+        description='Open a node, or all nodes of a resource class, to '
+                    'leases.',
         operations=[{'path': '/v1/os-hosts', 'method': 'POST'}],
         deprecated_rule=roles.legacy(NAME % 'create')),
     policy.DocumentedRuleDefault(
@@ -40,7 +41,7 @@ _rules = [
         name=NAME % 'update',
         check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
-        description='Change what is said of a host, or close it to new '
+        description='Change the capabilities of a host, or close it to new '
                     'leases.',
         operations=[{'path': '/v1/os-hosts/{id}', 'method': 'PUT'}],
         deprecated_rule=roles.legacy(NAME % 'update')),
@@ -48,16 +49,16 @@ _rules = [
         name=NAME % 'delete',
         check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
-        description='Take a host back from leases.',
+        description='Remove a host from leases.',
         operations=[{'path': '/v1/os-hosts/{id}', 'method': 'DELETE'}],
         deprecated_rule=roles.legacy(NAME % 'delete')),
     policy.DocumentedRuleDefault(
         name=NAME % 'get_allocations',
         check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
-        description='See which lease has which host when. The id of a '
-                    'reservation is a proof: whoever reads it may deploy with '
-                    'it.',
+        description='Show which lease has which host at which times. The id '
+                    'of a reservation is a proof: everybody who can read it '
+                    'may deploy with it.',
         operations=[{'path': '/v1/os-hosts/allocations', 'method': 'GET'},
                     {'path': '/v1/os-hosts/{id}/allocation',
                      'method': 'GET'}],
@@ -66,20 +67,21 @@ _rules = [
         name=NAME % 'list_properties',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='List what leases may ask of hosts.',
+        description='List the host properties that leases may use.',
         operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_private_properties',
         check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
-        description='List what is private, besides.',
+        description='List private host properties, too, and use them in '
+                    'leases.',
         operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}],
         deprecated_rule=roles.legacy(NAME % 'list_private_properties')),
     policy.DocumentedRuleDefault(
         name=NAME % 'update_property',
         check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
-        description='Make a property private or public.',
+        description='Make a host property private or public.',
         operations=[{'path': '/v1/os-hosts/properties/{name}',
                      'method': 'PATCH'}],
         deprecated_rule=roles.legacy(NAME % 'update_property')),

@@ -25,23 +25,23 @@ _rules = [
         name=NAME % 'create',
         check_str=roles.ANY_MEMBER,
         scope_types=['system', 'project'],
-        description='Make a lease for the own project, or ask whether it '
-                    'could be made.',
+        description="Make a lease for the caller's own project, or check "
+                    'whether it could be made.',
         operations=[{'path': '/v1/leases', 'method': 'POST'}],
         deprecated_rule=roles.legacy(NAME % 'create')),
     policy.DocumentedRuleDefault(
         name=NAME % 'get',
         check_str=f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
         scope_types=['system', 'project'],
-        description='Show a lease. The id of one of its reservations is a '
-                    'proof: whoever reads it may deploy with it.',
+        description='Show a lease. The id of each of its reservations is a '
+                    'proof: everybody who can read it may deploy with it.',
         operations=[{'path': '/v1/leases/{id}', 'method': 'GET'}],
         deprecated_rule=roles.legacy(NAME % 'get')),
     policy.DocumentedRuleDefault(
         name=NAME % 'list',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='List the leases of the own project.',
+        description="List the leases of the caller's own project.",
         operations=[{'path': '/v1/leases', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_all',

@@ -39,15 +39,15 @@ _rules = [
         name=NAME % 'get',
         check_str=f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
         scope_types=['system', 'project'],
-        description='Show a reservation. Its uuid is a proof: whoever reads '
-                    'it may deploy with it.',
+        description='Show a reservation. Its uuid is a proof: everybody who '
+                    'can read it may deploy with it.',
         operations=[{'path': '/v1/reservations/{uuid}', 'method': 'GET'}],
         deprecated_rule=roles.legacy(NAME % 'get')),
     policy.DocumentedRuleDefault(
         name=NAME % 'list',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='List the reservations of the own project.',
+        description="List the reservations of the caller's own project.",
         operations=[{'path': '/v1/reservations', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'list_all',
@@ -68,7 +68,7 @@ _rules = [
         name=NAME % 'delete',
         check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
         scope_types=['system', 'project'],
-        description='Release a reservation.',
+        description='Delete a reservation.',
         operations=[{'path': '/v1/reservations/{uuid}',
                      'method': 'DELETE'}],
         deprecated_rule=roles.legacy(NAME % 'delete')),
@@ -85,9 +85,9 @@ _rules = [
         name=NAME % 'vouch',
         check_str=roles.SERVICE,
         scope_types=['system', 'project'],
-        description='Be believed for which instance a node is deployed, where '
-                    'instance_uuid_from_service or proof_by_placement is set '
-                    'in the section [guard].',
+        description='Be trusted when naming the instance that a node is '
+                    'deployed for, if instance_uuid_from_service or '
+                    'proof_by_placement is set in the section [guard].',
         operations=[{'path': '/v1/nodes/{node}', 'method': 'PATCH'},
                     {'path': '/v1/nodes/{node}/states/provision',
                      'method': 'PUT'}]),
@@ -95,7 +95,7 @@ _rules = [
         name=NAME % 'use_any_proof',
         check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
         scope_types=['system', 'project'],
-        description='Show the proof of a reservation or a lease that belongs '
+        description='Use the proof of a reservation or a lease that belongs '
                     'to another project.',
         operations=[{'path': '/v1/nodes/{node}', 'method': 'PATCH'},
                     {'path': '/v1/nodes/{node}/states/provision',
@@ -105,9 +105,9 @@ _rules = [
         name=NAME % 'act_without_proof',
         check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
         scope_types=['system', 'project'],
-        description='Do what protected_acts of the section [guard] lists to '
-                    'a node that others have reserved or leased. This never '
-                    'includes deploying it.',
+        description='Do the actions that [guard] protected_acts lists on '
+                    'nodes that others have reserved or leased. Deploying is '
+                    'never included.',
         operations=[{'path': '/v1/nodes/{node}/...', 'method': 'PUT'},
                     {'path': '/v1/nodes/{node}/...', 'method': 'POST'},
                     {'path': '/v1/nodes/{node}/...', 'method': 'DELETE'},

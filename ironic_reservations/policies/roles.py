@@ -45,12 +45,13 @@ _rules = [
         name=SERVICE_ROLE,
         check_str='role:service and '
                   'project_name:%(config.service_project_name)s',
-        description='A service of the project of services, which acts for '
-                    'the whole cloud where rbac_service_role_elevated_access '
-                    'is set.'),
+        description="A service user of the services' project, which acts for "
+                    'the whole cloud if rbac_service_role_elevated_access is '
+                    'set.'),
     policy.RuleDefault(
         name='is_admin',
-        check_str='role:admin and is_admin_project:True',
+        check_str='An administrator as defined before roles had a scope. Used '
+                  'only if [oslo_policy] enforce_new_defaults is false.',
         description='Who was an administrator before roles had a scope. Of '
                     'effect only where [oslo_policy] enforce_new_defaults '
                     'is false.'),
@@ -64,9 +65,9 @@ def legacy(name: str) -> policy.DeprecatedRule:
     """
     return policy.DeprecatedRule(
         name=name, check_str='rule:is_admin',
-        deprecated_reason='The rules know system scope and default roles: '
-                          'an administrator of a project is not one of the '
-                          'cloud.',
+        deprecated_reason='The rules use system scope and the default roles: '
+                          'an administrator of a project is not an '
+                          'administrator of the cloud.',
         deprecated_since='1.0')
 
 

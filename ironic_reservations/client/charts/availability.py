@@ -60,7 +60,7 @@ class AvailabilityChart:
         yield text.Text(f'Free hosts from {times.shown(start)} until '
                         f'{times.shown(end)}')
         if not classes:
-            yield text.Text('There are none: no host is of that kind.')
+            yield text.Text('No host matches.')
         indent = 2 + max((len(str(each['hosts'])) for each in classes),
                          default=0)
         scale = timescale.Timescale(start, end, max(
@@ -91,7 +91,7 @@ def _title(found: Mapping[str, Any]) -> text.Text:
         f'  {found["hosts"]} host(s)')
     if spans:
         lowest = min(spans, key=lambda span: span['free'])
-        title.append(f', at least {lowest["free"]} free')
+        title.append(f", at least {lowest['free']} free")
         if lowest['free'] < max(span['free'] for span in spans):
             title.append(f' (from {times.shown(_start(lowest))} until '
                          f'{times.shown(times.told(lowest["end_date"]))})')

@@ -62,12 +62,11 @@ class LeasePlan:
                         f'({times.shown_duration(end - start)}); '
                         + self._now_is(start, end))
         for told in (
-                plan['waiting'] and f'Waits for: {plan["waiting"]}',
+                plan['waiting'] and f'Waiting for: {plan["waiting"]}',
                 plan['degraded'] and 'Degraded: '
                 + (plan.get('degraded_reason')
-                   or 'it has not all that it was promised.')
-                + ' "reservation lease set --heal" has it planned '
-                'anew.'):
+                   or 'the lease does not have all that it was promised.')
+                + ' "reservation lease set --heal" plans it again.'):
             if told:
                 yield text.Text(told, 'bold red')
         yield text.Text()
@@ -129,8 +128,9 @@ def _reservation(reservation: Mapping[str, Any],
         _styled(reservation['status']))
     yield text.Text(_wanted(reservation))
     for key, told in (
-            ('missing_resources', 'It has fewer than it was promised.'),
-            ('resources_changed', 'A node that broke was replaced.')):
+            ('missing_resources', 'The reservation has fewer hosts than it '
+                                  'was promised.'),
+            ('resources_changed', 'A broken node was replaced.')):
         if reservation[key]:
             yield text.Text(told, 'bold red')
     nodes = _table(options, 'Node', 'UUID', 'Promise', 'Provision state')

@@ -42,27 +42,27 @@ class ShowAvailability(drawn.Drawn):
             metavar='<time>',
             type=drawn.instant,
             dest='start',
-            help='From when to look: "2030-01-31 12:00" (UTC), ISO 8601 with '
-                 'a zone, or +4h, which is four hours from now. Default is '
-                 'now.')
+            help='Start of the time to look at: "2030-01-31 12:00" (UTC), ISO '
+                 '8601 with a zone, or +4h, which is four hours from now. '
+                 'Default is now.')
         parser.add_argument(
             '--until',
             metavar='<time>',
             type=drawn.instant,
             dest='end',
-            help='Until when to look. Default is set by the service, 30 days '
-                 'later.')
+            help='End of the time to look at. Default is set by the service: '
+                 '30 days after the start.')
         parser.add_argument(
             '--hosts',
             metavar='<number>',
             type=drawn.positive,
-            help='Also find the earliest start for so many hosts, with '
+            help='Also find the earliest start for this number of hosts, with '
                  '--duration.')
         parser.add_argument(
             '--duration',
             metavar='<duration>',
             type=drawn.duration,
-            help='And for so long: 30m, 4h, 1h30m, 7d, 2w.')
+            help='Duration for --hosts: 30m, 4h, 1h30m, 7d, 2w.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -70,8 +70,8 @@ class ShowAvailability(drawn.Drawn):
         self.log.debug('take_action(%s)', parsed_args)
         if (parsed_args.hosts is None) != (parsed_args.duration is None):
             raise exc.CommandError(
-                'The earliest start depends on how many hosts are wanted and '
-                'on for how long: give --hosts and --duration, or neither.')
+                'The earliest start depends on the number of hosts and on the '
+                'duration: use both --hosts and --duration, or neither.')
         found = availability.AvailabilityManager(
             self.app.client_manager.baremetal).look(
                 start=parsed_args.start, end=parsed_args.end,

@@ -86,5 +86,5 @@ def now() -> datetime.datetime:
 def positive(text: str) -> int:
     """Read a number of hosts."""
     if not text.isdigit() or not int(text):
-        raise ValueError(f'{text!r} is no number of hosts')
+        raise ValueError(f'{text!r} is not a number of hosts')
     return int(text)

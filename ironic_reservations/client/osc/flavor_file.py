@@ -40,6 +40,6 @@ def read(path: str | None) -> dict[str, Any] | None:
         ) from error
     if not isinstance(document, dict):
         raise exc.CommandError(
-            f'--flavor-file: {path} is not what "openstack flavor show -f '
-            'json" prints.')
+            f'--flavor-file: {path} is not the output of "openstack flavor '
+            'show -f json".')
     return document

@@ -40,7 +40,7 @@ def capability(text: str) -> tuple[str, str]:
     """Read ``name=value``."""
     name, equals, value = text.partition('=')
     if not (name and equals):
-        raise ValueError(f'{text!r} is no property. Write it like rack=r1')
+        raise ValueError(f'{text!r} is not a property. Write it like rack=r1')
     return name, value
 
 
@@ -63,7 +63,7 @@ class ImportHosts(command.ShowOne):
             metavar='<node>',
             nargs='*',
             default=[],
-            help='Names or UUIDs of nodes.')
+            help='Names or UUIDs of the nodes.')
         which.add_argument(
             '--resource-class',
             metavar='<resource-class>',
@@ -79,8 +79,9 @@ class ImportHosts(command.ShowOne):
             action='append',
             default=[],
             dest='capabilities',
-            help='What to say of each host besides what Ironic does, for '
-                 'leases to ask for. Can be specified multiple times.')
+            help='Capability of each host, besides the properties from '
+                 'Ironic, that leases can ask for. Can be specified multiple '
+                 'times.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -98,8 +99,8 @@ class ImportHosts(command.ShowOne):
                                    dict(parsed_args.capabilities)):
                 told[outcome] += 1
         except BaseException:
-            print(f'Stopped after {told["imported"]} of {len(new)} nodes; '
-                  'the same command goes on from there.', file=sys.stderr)
+            print(f"Stopped after {told['imported']} of {len(new)} nodes; run "
+                  'the same command again to continue.', file=sys.stderr)
             raise
         self._failed = told['failed']
         return self.dict2columns(told)

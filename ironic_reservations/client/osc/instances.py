@@ -37,13 +37,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     flavor.add_argument(
         '--flavor',
         metavar='<flavor>',
-        help='Name or ID of the flavor in Nova that says how large each '
-             'instance is.')
+        help='Name or ID of the flavor in Nova that sets the size of each '
+             'instance.')
     flavor.add_argument(
         '--flavor-file',
         metavar='<file>',
-        help='The same, as a file with what "openstack flavor show -f json" '
-             'prints, or - for the standard input.')
+        help='File with the output of "openstack flavor show -f json" for '
+             'that flavor, or - for the standard input.')
     affinity = parser.add_mutually_exclusive_group()
     affinity.add_argument(
         '--affinity', action='store_true', default=None,
@@ -64,8 +64,8 @@ def read(parsed_args: argparse.Namespace) -> dict[str, Any]:
     named = parsed_args.flavor is not None or flavor is not None
     if bool(sizes) is named:
         raise exc.CommandError(
-            'How large is each instance? Say it with --vcpus, --ram and '
-            '--disk, or with --flavor or --flavor-file, and not with both.')
+            'Set the size of the instances either with --vcpus, --ram and '
+            '--disk, or with --flavor or --flavor-file.')
     return {'vcpus': sizes.get('vcpus'), 'memory_mb': sizes.get('ram'),
             'disk_gb': sizes.get('disk'), 'flavor_id': parsed_args.flavor,
             'flavor': flavor, 'affinity': parsed_args.affinity}
@@ -81,5 +81,5 @@ def check_none(parsed_args: argparse.Namespace) -> None:
         if getattr(parsed_args, name) is not None]
     if given:
         raise exc.CommandError(
-            f'{given[0]} is about instances. Say with --instances how many '
-            'of them.')
+            f'{given[0]} applies to instances. Set their number with '
+            '--instances.')

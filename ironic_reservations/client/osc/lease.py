@@ -47,8 +47,8 @@ def count(text: str) -> tuple[int, int]:
     """Read a number of hosts, or a range of numbers."""
     match = _COUNT.fullmatch(text)
     if match is None:
-        raise ValueError(f'{text!r} is no number of hosts. Write it like 4, '
-                         'or 2-4')
+        raise ValueError(f'{text!r} is not a number of hosts. Write it like '
+                         '4, or 2-4')
     return int(match[1]), int(match[3] or match[1])
 
 
@@ -68,13 +68,14 @@ class CreateLease(lease_plan.Planned):
             metavar='<number>',
             type=count,
             default=(1, 1),
-            help='How many hosts: 4, or from two to four, 2-4. Default is 1.')
+            help='Number of hosts, like 4, or a range, like 2-4. Default is '
+                 '1.')
         of_what.add_argument(
             '--instances',
             metavar='<number>',
             type=int,
-            help='How many instances instead, of a size that --vcpus, --ram '
-                 'and --disk say, or a flavor.')
+            help='Number of instances, instead of hosts, of the size set by '
+                 '--vcpus, --ram and --disk, or by a flavor.')
         instances.add(parser)
         selection.add(parser)
         parser.add_argument(
@@ -83,7 +84,7 @@ class CreateLease(lease_plan.Planned):
             type=drawn.instant,
             dest='start',
             default=times.NOW,
-            help=f'When it starts: {_TIMES}. Default is now.')
+            help=f'Start of the lease: {_TIMES}. Default is now.')
         end = parser.add_mutually_exclusive_group(required=True)
         end.add_argument(
             # NOTE: not --end, in which the shell sees its own --endpoint.
@@ -91,38 +92,38 @@ class CreateLease(lease_plan.Planned):
             metavar='<time>',
             type=drawn.instant,
             dest='end',
-            help='When it ends.')
+            help='End of the lease.')
         end.add_argument(
             '--duration',
             metavar='<duration>',
             type=drawn.duration,
-            help='How long it takes: 30m, 4h, 1h30m, 7d, 2w.')
+            help='Duration of the lease: 30m, 4h, 1h30m, 7d, 2w.')
         parser.add_argument(
             '--before-end-date',
             metavar='<time>',
             type=drawn.instant,
             dest='before_end',
-            help='When to be told that the end is near. Default is set by '
-                 'the service.')
+            help='Time of the notification that the end is near. Default is '
+                 'set by the service.')
         tries = parser.add_mutually_exclusive_group()
         tries.add_argument(
             '--dry-run',
             action='store_true',
-            help='Only tell whether and how it could be had.')
+            help='Only show whether and how the lease could be made.')
         tries.add_argument(
             '--accept',
             metavar='<kind>',
             action='append',
             choices=_OFFERS,
             default=[],
-            help='If it cannot be had, take an offer of this kind: '
-                 f'{", ".join(_OFFERS)}. Can be specified multiple times, in '
+            help='If the lease is refused, accept an offer of this kind: '
+                 f"{', '.join(_OFFERS)}. Can be specified multiple times, in "
                  'the order of preference.')
         tries.add_argument(
             '--key',
             metavar='<key>',
-            help='A name for the request: run twice with the same one, the '
-                 'command makes one lease.')
+            help='A name for the request: commands with the same name make '
+                 'one lease together.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -163,60 +164,61 @@ class SetLease(lease_plan.Planned):
         """Say which lease, and what changes."""
         parser = super().get_parser(prog_name)
         _add_lease(parser)
-        parser.add_argument('--name', metavar='<name>', help='Its new name.')
+        parser.add_argument('--name', metavar='<name>', help='New name of the '
+                                                             'lease.')
         parser.add_argument(
             '--start-date',
             metavar='<time>',
             type=drawn.instant,
             dest='start',
-            help=f'When it starts, if it has not: {_TIMES}.')
+            help=f'New start, if the lease has not started: {_TIMES}.')
         end = parser.add_mutually_exclusive_group()
         end.add_argument(
             '--end-date',
             metavar='<time>',
             type=drawn.instant,
             dest='end',
-            help='When it ends.')
+            help='New end.')
         end.add_argument(
             '--extend',
             metavar='<duration>',
             type=drawn.duration,
-            help='By how much later it ends: 30m, 4h, 1h30m, 7d, 2w.')
+            help='End the lease later by this time: 30m, 4h, 1h30m, 7d, 2w.')
         end.add_argument(
             '--shorten',
             metavar='<duration>',
             type=drawn.duration,
-            help='By how much earlier it ends.')
+            help='End the lease earlier by this time.')
         parser.add_argument(
             '--hosts',
             metavar='<number>',
             type=count,
-            help='How many hosts: 4, or from two to four, 2-4.')
+            help='New number of hosts, like 4, or a range, like 2-4.')
         parser.add_argument(
             '--instances',
             metavar='<number>',
             type=int,
-            help='How many instances.')
+            help='New number of instances.')
         parser.add_argument(
             '--give-back',
             metavar='<node>',
             action='append',
             default=[],
-            help='Name or UUID of a node that the lease can do without. Can '
-                 'be specified multiple times.')
+            help='Name or UUID of a node to give back. Can be specified '
+                 'multiple times.')
         parser.add_argument(
             '--reservation',
             metavar='<reservation>',
-            help='ID of the reservation that --hosts or --instances is about, '
-                 'where the lease has several.')
+            help='ID of the reservation that --hosts or --instances applies '
+                 'to, if the lease has several.')
         parser.add_argument(
             '--heal',
             action='store_true',
-            help='Replace nodes that broke.')
+            help='Replace broken nodes.')
         parser.add_argument(
             '--dry-run',
             action='store_true',
-            help='Only tell whether and how it could be done.')
+            help='Only show whether and how the change could be made.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -232,7 +234,7 @@ class SetLease(lease_plan.Planned):
             'heal': parsed_args.heal}
         if not any(changes.values()):
             raise exc.CommandError(
-                'What is to change? Use --extend, --end-date, --hosts, '
+                'No change was given. Use --extend, --end-date, --hosts, '
                 '--instances, --give-back or another option.')
         return self.planned(client, manager.change(
             found.id, dry_run=parsed_args.dry_run, **changes),
@@ -265,8 +267,8 @@ class ListLeases(command.Lister):
         parser.add_argument(
             '--long',
             action='store_true',
-            help='Also show the project, what a lease waits for and how many '
-                 'nodes it has.')
+            help='Also show the project, the reason for which a lease is '
+                 'waiting, and its number of nodes.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -295,7 +297,7 @@ class DeleteLease(command.Command):
         """Say which leases."""
         parser = super().get_parser(prog_name)
         parser.add_argument('leases', metavar='<lease>', nargs='+',
-                            help='Names or IDs of the leases to end.')
+                            help='Names or IDs of the leases to delete.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -342,7 +344,7 @@ def _plus(moment: datetime.datetime, by: int) -> datetime.datetime:
         return moment + datetime.timedelta(seconds=by)
     except OverflowError as error:
         raise exc.CommandError(
-            'That is after the year 9999. Give a shorter time.') from error
+            'That is after the year 9999. Use a shorter duration.') from error
 
 
 def _accepted(refused: errors.Conflict,
@@ -366,7 +368,8 @@ def _reservations(client: Any, found: lease.Lease,
             if len(found.reservations) > 1:
                 raise exc.CommandError(
                     f'The lease has {len(found.reservations)} reservations. '
-                    f'Say with --reservation which one {option} is about.')
+                    f'Choose with --reservation the one that {option} applies '
+                    'to.')
             ident = found.reservations[0]['id']
         changes[ident] = {'id': ident, **(
             {'amount': value} if option == '--instances'
@@ -378,8 +381,7 @@ def _reservations(client: Any, found: lease.Lease,
                       None)
         if holder is None:
             raise exc.CommandError(f'The lease has no node {name}. '
-                                   '"reservation lease plan" lists those '
-                                   'that it has.')
+                                   '"reservation lease plan" lists its nodes.')
         changes.setdefault(holder, {'id': holder}).setdefault(
             'give_back', []).append(uuid)
     return list(changes.values())

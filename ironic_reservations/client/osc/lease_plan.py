@@ -44,7 +44,8 @@ class Planned(drawn.Drawn, metaclass=abc.ABCMeta):
         """
         if dry_run:
             # NOTE: not on stdout, which a program may read.
-            print('It could be done, like this; nothing was changed.',
+            print('The change is possible; this would be the result. Nothing '
+                  'was changed.',
                   file=sys.stderr)
         return self.dict2columns(plan(client, found))
 

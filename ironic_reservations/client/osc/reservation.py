@@ -55,18 +55,18 @@ class CreateReservation(command.ShowOne):
             metavar='<node>',
             nargs='*',
             help='Names or UUIDs of nodes, in the order of preference: the '
-                 'first one that can be reserved is taken. May be left out '
+                 'first node that can be reserved is taken. May be left out '
                  'with --resource-class, --trait or --flavor-file.')
         parser.add_argument(
             '--instance',
             metavar='<uuid>',
-            help='UUID of the instance that the node is for. Asking again '
-                 'for the same instance gives the same reservation. Default '
+            help='UUID of the instance that the node is for. A second request '
+                 'for the same instance returns the same reservation. Default '
                  'is a new random UUID.')
         parser.add_argument(
             '--uuid',
             metavar='<uuid>',
-            help='UUID of the reservation. Default is made by the server.')
+            help='UUID of the reservation. Default is set by the server.')
         _add_times(parser)
         parser.add_argument(
             '--resource-class',
@@ -82,9 +82,9 @@ class CreateReservation(command.ShowOne):
         parser.add_argument(
             '--flavor-file',
             metavar='<file>',
-            help='Only nodes that a flavor of Nova can be put on: a file '
-                 'with what "openstack flavor show -f json" prints, or - for '
-                 'the standard input. Not together with --resource-class and '
+            help='Only nodes that match a flavor of Nova: a file with the '
+                 'output of "openstack flavor show -f json", or - for the '
+                 'standard input. Cannot be used with --resource-class or '
                  '--trait.')
         parser.add_argument(
             '--wait',
@@ -106,9 +106,9 @@ class CreateReservation(command.ShowOne):
         if not (parsed_args.nodes or parsed_args.resource_class
                 or parsed_args.traits or parsed_args.flavor_file):
             raise exc.CommandError(
-                'Which node? Name at least one, or use --resource-class, '
-                '--trait or --flavor-file to leave the choice to the '
-                'service.')
+                'No node was named. Name at least one, or use '
+                '--resource-class, --trait or --flavor-file to let the '
+                'service choose.')
         _check_timeout(parsed_args.wait_timeout)
         made = reservation.ReservationManager(client).create(
             instance_uuid=parsed_args.instance or str(uuid.uuid4()),
@@ -167,8 +167,7 @@ class ListReservations(command.Lister):
             default=False,
             help='Show detailed information about the reservations.',
             action='store_true')
-        _add_fields(display_group, "Can not be used when '--long' is "
-                                   'specified.')
+        _add_fields(display_group, "Cannot be used with '--long'.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
@@ -288,8 +287,8 @@ class DeployReservation(command.ShowOne):
         parser.add_argument(
             '--node',
             metavar='<node>',
-            help='Name or UUID of the node, where the reservation is one of '
-                 'a lease, which may have several nodes.')
+            help='Name or UUID of the node, for a reservation of a lease, '
+                 'which may have several nodes.')
         parser.add_argument(
             '--config-drive',
             metavar='<config-drive>',

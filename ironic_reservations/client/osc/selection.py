@@ -41,9 +41,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         action='append',
         default=[],
         dest='conditions',
-        help="Only hosts with such a property, for example 'vcpus>=8' or "
+        help="Only hosts with this property, for example 'vcpus>=8' or "
              'rack=r1; the operators are =, !=, >=, <=, > and <. Can be '
-             'specified multiple times: all of them hold.')
+             'specified multiple times; all of them must match.')
 
 
 def read(parsed_args: argparse.Namespace) -> dict[str, Any]:

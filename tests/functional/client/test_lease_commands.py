@@ -135,7 +135,7 @@ class LeaseCommandsTest(base.ClientTestCase):
             (reservation['min'], [node['uuid'] for node in
                                   reservation['nodes']]))
         nothing = self.command(*LEASE, 'set', made['id'], status=1)
-        self.assertIn('What is to change?', nothing.stderr)
+        self.assertIn('No change was given.', nothing.stderr)
 
         listed = [each for each in self.json_of(*LEASE, 'list', '--long')
                   if each['id'] == made['id']]
@@ -184,10 +184,10 @@ class LeaseCommandsTest(base.ClientTestCase):
                 (('--instances', '1', '--vcpus', '9'), '[no_host_matches]'),
                 (('--instances', '2', '--vcpus', '1', '--affinity'),
                  '[no_host_takes_all]'),
-                (('--instances', '1'), 'How large is each instance?'),
-                (('--vcpus', '1'), '--vcpus is about instances'),
+                (('--instances', '1'), 'Set the size of the instances either'),
+                (('--vcpus', '1'), '--vcpus applies to instances'),
                 (('--instances', '1', '--flavor', 'x', '--vcpus', '1'),
-                 'not with both')):
+                 'either with --vcpus')):
             refused = self.command(*LEASE, 'create', 'no', *words, *window,
                                    status=1)
             self.assertIn(said, refused.stderr)
@@ -214,7 +214,7 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertNotIn('\x1b', drawn)
         half = self.command(*RESERVATION, 'availability', '--hosts', '2',
                             status=1)
-        self.assertIn('give --hosts and --duration', half.stderr)
+        self.assertIn('use both --hosts and --duration', half.stderr)
 
     def test_the_plan_of_a_lease(self):
         """Drawn by default; some columns if they are asked for."""
@@ -234,7 +234,7 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertIn("no lease 'no-such-lease'", unknown.stderr)
         late = self.command(*LEASE, 'plan', self.name, '--wait', '1',
                             status=1)
-        self.assertIn('is PENDING after 1 seconds', late.stderr)
+        self.assertIn('is still PENDING after 1 seconds', late.stderr)
 
     def test_times_that_cannot_be(self):
         """The command says how to write them, and asks nobody."""

@@ -36,7 +36,7 @@ class LeasesTest(base.ClientTestCase):
         self.assertEqual(1, done.stdout.count('exit status 1\n'))
         for told in ('[lease.refused] (HTTP 409)', '[shortage]\n',
                      'in the way: 2 host(s) from', 'Taking the offer [later]',
-                     'It could be done, like this; nothing was changed.'):
+                     'The change is possible; this would be the result.'):
             self.assertIn(told, done.stderr)
         for told in ('training  PENDING', 'training  ACTIVE', 'bound',
                      'Earliest start for 2 host(s) for 4h', 'Deleted lease'):

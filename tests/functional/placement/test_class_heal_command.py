@@ -78,7 +78,7 @@ class TestCommand(test_class_heal.TestCase):
         self.assert_healed(node, instance)
         status, said, _ = self.command('--apply')
         self.assertEqual(
-            (0, '2 nodes: 2 in order. Nothing is left to be done.\n'),
+            (0, '2 nodes: 2 in order. Nothing is left to do.\n'),
             (status, said))
         self.assertEqual((0, said), self.command()[:2])
 
@@ -103,7 +103,7 @@ class TestCommand(test_class_heal.TestCase):
         self.used_node_without_allocation()
         status, said, _ = self.command('--apply', '--skip-unallocated')
         self.assertEqual(3, status, said)
-        self.assertIn('1 left alone. Nothing is left to be done. The nodes '
+        self.assertIn('1 left alone. Nothing is left to do. The nodes '
                       'that were left alone stay so', ' '.join(said.split()))
         self.old_node(state='deploying')
         status, said, _ = self.command('--apply', '--skip-unallocated')

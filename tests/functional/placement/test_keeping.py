@@ -314,7 +314,7 @@ class TestCommand(TestCase):
         self.assertEqual([consumer], self.consumers(node))
         status, said, _ = self.command('--repair')
         self.assertEqual(0, status)
-        self.assertIn('1 differences, 1 of them mended', said)
+        self.assertIn('1 differences, 1 of them repaired', said)
         self.assertEqual([], self.consumers(node))
 
     def test_json_has_all_of_it(self) -> None:

@@ -110,7 +110,7 @@ class AvailabilityChartTest(testtools.TestCase):
 
     def test_no_hosts_of_that_kind(self):
         """It is said."""
-        self.assertIn('There are none: no host is of that kind.', drawn(
+        self.assertIn('No host matches.', drawn(
             availability.AvailabilityChart(found()), width=80))
 
     def test_many_classes_take_a_line_each(self):
@@ -212,8 +212,8 @@ class LeasePlanTest(testtools.TestCase):
                     {**LEASE['reservations'][0], 'missing_resources': True,
                      'resources_changed': True}]}
         told = '\n'.join(drawn(lease.LeasePlan(plan, NOON), width=120))
-        for words in ('Waits for: node gold-1 is cleaning', 'Degraded',
-                      'fewer than it was promised', 'was replaced'):
+        for words in ('Waiting for: node gold-1 is cleaning', 'Degraded',
+                      'fewer hosts than it was promised', 'was replaced'):
             self.assertIn(words, told)
 
     def test_a_terminal_without_blocks(self):
