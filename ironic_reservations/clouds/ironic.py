@@ -93,9 +93,9 @@ class _Http:
                 **({} if body is None else {'json': body}))
         except ksa_exc.ClientException as exc:
             raise errors.IronicUnavailable(
-                f'Ironic cannot be asked ({type(exc).__name__}), so nothing '
-                'was promised. Try again later; if it lasts, the operator '
-                'should look at [ironic] in ironic-reservations.conf.'
+                f'Ironic cannot be reached ({type(exc).__name__}), so nothing '
+                'was promised. Try again later; if this continues, the '
+                'operator should check [ironic] in ironic-reservations.conf.'
             ) from exc
         try:
             return answer.status_code, answer.json()
@@ -138,14 +138,14 @@ class Ironic:
             # NOTE: nothing is wrong with this service, nor will it be right
             # later.
             raise errors.Forbidden(
-                f'Ironic answered {status} when it was asked for nodes with '
-                'your credentials, so nothing was promised. Ask the operator '
-                'for a role that may see nodes.')
+                f'Ironic answered {status} to a request for nodes with your '
+                'credentials, so nothing was promised. Ask the operator for a '
+                'role that may see nodes.')
         raise errors.IronicUnavailable(
-            f'Ironic answered {status} when it was asked for nodes, so '
-            'nothing was promised. '
-            + ('Its credentials for this service are not right: the operator '
-               'should look at [ironic] in ironic-reservations.conf.'
+            f'Ironic answered {status} to a request for nodes, so nothing was '
+            'promised. '
+            + ("Ironic does not accept this service's credentials: the "
+               'operator should check [ironic] in ironic-reservations.conf.'
                if status in (401, 403) else 'Try again later.'))
 
     def node(self, ident: str) -> facts.Node | None:
@@ -206,7 +206,7 @@ class Ironic:
         if status not in (200, 404):
             raise errors.IronicUnavailable(
                 f'its conductor does not answer (GET /v1/nodes/{uuid}/vifs '
-                f'gives {status}: {_said(answer)})')
+                f'returned {status}: {_said(answer)})')
 
     def allocation(self, uuid: str) -> Allocation | None:
         """Read an allocation.
@@ -217,8 +217,8 @@ class Ironic:
         status, body = self._get(f'/v1/allocations/{uuid}')
         if status == 400:
             raise errors.IronicUnavailable(
-                f'Ironic answered 400 when it was asked for the allocation '
-                f'{uuid}: {_said(body)}')
+                f'Ironic answered 400 to a request for the allocation {uuid}: '
+                f'{_said(body)}')
         return (None if status == 404 else
                 Allocation(body.get('state'), body.get('node_uuid')))
 
@@ -299,10 +299,10 @@ class Ironic:
         if status in (400, 403, 404, 406, 409):
             raise Refused(status, _said(answer))
         raise errors.IronicUnavailable(
-            f'Ironic answered {status} when it was asked to change a node. '
-            + ('Its credentials for this service are not right: the operator '
-               'should look at [ironic] in ironic-reservations.conf.'
-               if status == 401 else 'It is tried again later.'))
+            f'Ironic answered {status} to a change of a node. '
+            + ("Ironic does not accept this service's credentials: the "
+               'operator should check [ironic] in ironic-reservations.conf.'
+               if status == 401 else 'The change is tried again later.'))
 
     def _pages(self, filters: Mapping[str, str], path: str = '/v1/nodes',
                fields: str | None = _FIELDS
@@ -315,7 +315,8 @@ class Ironic:
                 # NOTE: also where the node that the last page ended with is
                 # gone by now: half a list must not pass for a whole one.
                 raise errors.IronicUnavailable(
-                    f'Ironic answered {status} to a list of nodes: {body}')
+                    f'Ironic answered {status} to a request for all nodes: '
+                    f'{body}')
             yield body['nodes']
             if 'next' not in body or not body['nodes']:
                 return

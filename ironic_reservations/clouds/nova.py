@@ -229,7 +229,7 @@ class Nova:
             status, body = self._send('GET', path)
         except ksa_exc.ClientException as exc:
             raise errors.NovaUnavailable(
-                f'Nova cannot be asked ({type(exc).__name__}). '
+                f'Nova cannot be reached ({type(exc).__name__}). '
                 + _remedy(503)) from exc
         if status == 200 and isinstance(body, dict):
             return body
@@ -248,7 +248,7 @@ class Nova:
                                              f'({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
             # NOTE: no token, or no endpoint: nothing was sent.
-            return Answer(Outcome.REFUSED, 'Nova cannot be asked '
+            return Answer(Outcome.REFUSED, 'Nova cannot be reached '
                           f'({type(exc).__name__}). ' + _remedy(401))
         return _judge(path, status, answer)
 
@@ -296,15 +296,14 @@ def _said(answer: Any) -> str:
 
 def _remedy(status: int) -> str:
     if status in (401, 403):
-        return ('Its credentials for this service are not right: the '
-                'operator should look at [nova] in '
-                'ironic-reservations.conf.')
+        return ("Nova does not accept this service's credentials: the "
+                'operator should check [nova] in ironic-reservations.conf.')
     if status in (404, 406):
-        return ('This service needs the address of its API as [nova] in '
-                'ironic-reservations.conf says, and version '
-                f'{VERSION} of it at least.')
-    return ('It is tried again later; if it lasts, the operator should look '
-            'at [nova] in ironic-reservations.conf.')
+        return ('This service needs the address of the Nova API in [nova] of '
+                f'ironic-reservations.conf, and version {VERSION} of that API '
+                'at least.')
+    return ('It is tried again later; if this continues, the operator should '
+            'check [nova] in ironic-reservations.conf.')
 
 
 def _judge(path: str, status: int, answer: Any) -> Answer:

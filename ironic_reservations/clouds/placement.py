@@ -409,8 +409,8 @@ class Placement:
             status, body = self._send('GET', path)
         except ksa_exc.ClientException as exc:
             raise errors.PlacementUnavailable(
-                f'Placement cannot be asked ({type(exc).__name__}). Try '
-                'again later; if it lasts, the operator should look at '
+                f'Placement cannot be reached ({type(exc).__name__}). Try '
+                'again later; if this continues, the operator should check '
                 '[placement] in ironic-reservations.conf.') from exc
         if status == 200 and isinstance(body, dict):
             return body
@@ -418,8 +418,8 @@ class Placement:
                 status == 400 and _NO_CLASS in _said(body))):
             return None
         raise errors.PlacementUnavailable(
-            f'Placement answered {status} when it was asked what is '
-            f'allocated: {_said(body)} ' + _remedy(status))
+            f'Placement answered {status} to a request for allocations: '
+            f'{_said(body)} ' + _remedy(status))
 
     def _write(self, method: str, path: str, body: Any = None,
                newest: Version = BEST) -> Answer:
@@ -431,7 +431,7 @@ class Placement:
         except ksa_exc.ClientException as exc:
             # NOTE: no token, or no endpoint: nothing was sent.
             return Answer(
-                Outcome.REFUSED, 'Placement cannot be asked '
+                Outcome.REFUSED, 'Placement cannot be reached '
                 f'({type(exc).__name__}). ' + _remedy(401))
         return _judge(method, path, status, answer)
 
@@ -523,12 +523,12 @@ def _said(answer: Any) -> str:
 
 def _remedy(status: int) -> str:
     if status in (401, 403):
-        return ('Its credentials for this service are not right: the '
-                'operator should look at [placement] in '
+        return ("Placement does not accept this service's credentials: the "
+                'operator should check [placement] in '
                 'ironic-reservations.conf.')
     if status == 406:
-        return (f'This service needs version {LEAST[0]}.{LEAST[1]} of its '
-                'API at least.')
+        return (f'This service needs version {LEAST[0]}.{LEAST[1]} of the '
+                'Placement API at least.')
     return 'Try again later.'
 
 

@@ -78,8 +78,8 @@ def _take_back(engine: Engine, uuid: str) -> None:
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         # NOTE: the reservation is over all the same, and nobody is to be
         # told otherwise.
-        LOG.warning('What was held for a reservation that was released is '
-                    'taken back later: %s', exc)
+        LOG.warning('The hold of a deleted reservation could not be released '
+                    'yet, and will be later: %s', exc)
 
 
 def release_on(engine: Engine, reservation: facts.Reservation,
@@ -96,7 +96,7 @@ def release_on(engine: Engine, reservation: facts.Reservation,
                 {reservation.node_uuid: generation}), engine.clock())
             db_reservations.delete(connection, reservation)
     except db_connection.Conflict as exc:
-        LOG.debug('The reservation for instance %s is looked at again: %s',
+        LOG.debug('The reservation for instance %s is checked again later: %s',
                   reservation.instance_uuid, exc)
         return False
     engine.announcer.tell(announce.DELETE, reservation, reason)

@@ -111,7 +111,8 @@ def _void(engine: Engine, ticket: Ticket) -> bool:
     try:
         return retry.until_committed(attempt)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        LOG.info('The ticket for node %s is left to the reconciler: %s',
+        LOG.info('The ticket for node %s could not be closed, and is left to '
+                 'the reconciler: %s',
                  ticket.node_uuid, exc)
         return False
 

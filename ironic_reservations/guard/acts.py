@@ -202,7 +202,7 @@ class Acts:
         if acts and (ident is None or not media.is_json_patch(
                 environ.get('CONTENT_TYPE', ''))):
             raise errors.NotCanonical(
-                f'A change of {", ".join(sorted(acts))} of a node has to be '
+                f"A change of {', '.join(sorted(acts))} of a node must be "
                 'sent as PATCH /v1/nodes/<uuid> without a query, with '
                 'Content-Type application/json.')
         return patch, acts
@@ -287,8 +287,8 @@ class Acts:
                 self._callers.bearer(callers.Node('', None, caller)))
         except errors.NoNodeAvailable as exc:
             raise errors.AllocationRefused(
-                'No node is left for this allocation: allocations do not '
-                f'land on reserved nodes. {exc}', **exc.details) from exc
+                'No node is left for this allocation: allocations do not use '
+                f'reserved nodes. {exc}', **exc.details) from exc
 
     def _sees(self, caller: wsgi.Environ,
               owner: str | None) -> facts.Visibility:
@@ -303,14 +303,14 @@ class Acts:
         most = self._engine.conf.api.max_nodes_per_request
         if len(idents) > most:
             raise errors.InvalidValue(
-                f'The key "candidate_nodes" names {len(idents)} nodes, more '
-                f'than the {most} that one request may name.')
+                f'The key "candidate_nodes" has {len(idents)} nodes; one '
+                f'request may have at most {most}.')
         named = sum(not uuidutils.is_uuid_like(ident) for ident in idents)
         if named > _MOST_NAMES:
             raise errors.InvalidValue(
-                f'The key "candidate_nodes" gives {named} nodes by their '
-                f'names, each of which has to be looked up; {_MOST_NAMES} '
-                'may be. Give their uuids.')
+                f'The key "candidate_nodes" has {named} nodes by name, and '
+                f'each of these must be looked up; at most {_MOST_NAMES} are '
+                'allowed. Send their uuids.')
         uuids = []
         for ident in idents:
             if uuidutils.is_uuid_like(ident):
@@ -417,7 +417,7 @@ def _allocation_uuid(value: str | None) -> str:
         return str(uuid_module.uuid4())
     if not uuidutils.is_uuid_like(value):
         raise errors.InvalidValue(
-            'The key "uuid" of an allocation has to be a uuid.')
+            'The key "uuid" of an allocation must be a uuid.')
     return resolve.canonical(value)
 
 

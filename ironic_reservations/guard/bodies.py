@@ -116,8 +116,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs
                      if key in seen or seen.add(key))  # type: ignore
         raise errors.NotCanonical(
-            f'The key {twice[:40]!r} comes twice in an object of the body. '
-            'Send it once.')
+            f'The key {twice[:40]!r} is twice in an object of the body. Send '
+            'it once.')
     return read
 
 
@@ -132,17 +132,17 @@ def read_provision(content_type: str, raw: bytes,
     """
     if not media.is_json(content_type):
         raise errors.NotCanonical(
-            'A change of the provision state has to be JSON in UTF-8, with '
+            'A change of the provision state must be JSON in UTF-8, with '
             'Content-Type application/json.')
     body = read_json(raw, deepest)
     if not isinstance(body, dict) or 'node_ident' in body:
         raise errors.NotCanonical(
-            'A change of the provision state has to be a JSON object with '
-            'the key "target", and the node in the path only.')
+            'A change of the provision state must be a JSON object with the '
+            'key "target"; the node must be in the path only.')
     target = body.get('target')
     if not isinstance(target, str):
         raise errors.InvalidValue(
-            'The key "target" is missing or is not a string. Give the state '
+            'The key "target" is missing or is not a string. Send the state '
             'that the node is to reach, such as "active".')
     rest = dict(body)
     proof = rest.pop(PROOF_KEY, None)
@@ -166,8 +166,8 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
         return None
     if not media.is_utf_8(content_type):
         raise errors.NotCanonical(
-            'A change of a node has to be JSON in UTF-8. Leave "charset" out '
-            'of Content-Type.')
+            'A change of a node must be JSON in UTF-8. Leave "charset" out of '
+            'Content-Type.')
     patch = read_json(raw, deepest)
     if not isinstance(patch, list):
         # Ironic refuses it; a patch is a list.
@@ -177,13 +177,13 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
         return None
     if not canonical or not media.is_json_patch(content_type):
         raise errors.NotCanonical(
-            'A change of the instance_uuid of a node has to be sent as '
-            'PATCH /v1/nodes/<uuid> without a query, with Content-Type '
+            'A change of the instance_uuid of a node must be sent as PATCH '
+            '/v1/nodes/<uuid> without a query, with Content-Type '
             'application/json.')
     bound = [value for value in written if value is not None]
     if len(bound) > 1 or not all(isinstance(value, str) for value in bound):
         raise errors.InvalidValue(
-            'A patch may set instance_uuid once, to a string.')
+            'A patch may set instance_uuid only once, and to a string.')
     return Bind(patch, bound[0] if bound else None)
 
 
@@ -201,9 +201,8 @@ def _written_by(entry: Any) -> tuple[Any, ...]:
             # NOTE: null takes an instance away, like "remove".
             return (entry.get('value'),)
     raise errors.NotCanonical(
-        'A patch near instance_uuid can be read in more than one way. Use '
-        'the operations "add", "replace" or "remove" on the path '
-        f'"{_INSTANCE}".')
+        'A patch of instance_uuid must have only one meaning. Use the '
+        f'operations "add", "replace" or "remove" on the path "{_INSTANCE}".')
 
 
 def _field(path: Any) -> str:
@@ -222,23 +221,22 @@ def read_allocate(content_type: str, raw: bytes,
     """
     if not media.is_json(content_type):
         raise errors.NotCanonical(
-            'An allocation has to be JSON in UTF-8, with Content-Type '
+            'An allocation must be JSON in UTF-8, with Content-Type '
             'application/json.')
     body = read_json(raw, deepest)
     if not isinstance(body, dict):
-        raise errors.InvalidValue('An allocation has to be a JSON object.')
+        raise errors.InvalidValue('An allocation must be a JSON object.')
     for key in _ALLOCATION_TEXTS:
         if not isinstance(body.get(key), str | None):
             raise errors.InvalidValue(
-                f'The key "{key}" of an allocation has to be a string.')
+                f'The key "{key}" of an allocation must be a string.')
     for key in ('candidate_nodes', 'traits'):
         value = body.get(key)
         if value is not None and not (
                 isinstance(value, list)
                 and all(isinstance(item, str) and item for item in value)):
             raise errors.InvalidValue(
-                f'The key "{key}" of an allocation has to be a list of '
-                'strings.')
+                f'The key "{key}" of an allocation must be a list of strings.')
     node, resource_class = body.get('node'), body.get('resource_class')
     if not node and not resource_class:
         raise errors.InvalidValue(
@@ -262,8 +260,8 @@ def read_proof(value: Any, where: str) -> str:
         except ValueError:
             pass
     raise errors.InvalidValue(
-        f'{where} has to be the uuid of one reservation. Use the uuid that '
-        'the reservation was answered with.')
+        f'{where} must be the uuid of one reservation, as in the answer to '
+        'the request that made it.')
 
 
 def one_proof(header: str | None, key: str | None) -> str | None:
@@ -279,6 +277,6 @@ def one_proof(header: str | None, key: str | None) -> str | None:
     if key is not None and key != proof:
         raise errors.InvalidValue(
             f'The header {PROOF_HEADER} and the key "{PROOF_KEY}" name two '
-            'reservations. Send one.')
+            'different reservations. Send one.')
     return proof
 

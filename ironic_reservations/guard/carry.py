@@ -90,5 +90,6 @@ def accept(engine: Engine, passage: passages.Passage) -> None:
 
 
 def _left(passage: passages.Passage, exc: Exception) -> None:
-    LOG.warning('The passage of node %s is left to the reconciler: %s',
+    LOG.warning('The passage of node %s could not be closed, and is left to '
+                'the reconciler: %s',
                 passage.node_uuid, exc)

@@ -156,21 +156,21 @@ def read_body(environ: wsgi.Environ, limit: int) -> bytes:
         body = b''
     else:
         if not (length.isascii() and length.isdigit()):
-            raise errors.Malformed('Content-Length has to be a number.')
+            raise errors.Malformed('Content-Length must be a number.')
         size = int(length)
         if size > limit:
             raise errors.TooLarge(
-                f'The body has {size} bytes, more than the {limit} that '
-                'are read here. Send less.')
+                f'The body has {size} bytes; at most {limit} are allowed '
+                'here. Send a smaller one.')
         body = environ['wsgi.input'].read(size) if size else b''
         if len(body) != size:
             raise errors.Malformed(
-                f'The body ended after {len(body)} bytes of {size}.')
+                f'The body ended after {len(body)} of {size} bytes.')
     environ['wsgi.input'] = io.BytesIO(body)
     return body
 
 
 def _length_required() -> errors.LengthRequired:
     return errors.LengthRequired(
-        'This request has to be read before it is passed on. Send its body '
-        'with a Content-Length, not in chunks.')
+        'The body of this request must be checked before it is passed on. '
+        'Send it with a Content-Length, not in chunks.')

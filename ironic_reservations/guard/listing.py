@@ -68,7 +68,8 @@ def wanted(query: str) -> Wanted | None:
     if named:
         if len(named) > 1 or _boolean(named[0]) is None:
             raise errors.InvalidValue(
-                'The parameter "reserved" has to be true or false, once.')
+                'The parameter "reserved" must be true or false, and be sent '
+                'once.')
         return Wanted(bool(_boolean(named[0])), parameters)
     states = [value for name, value in parameters
               if name == 'provision_state']

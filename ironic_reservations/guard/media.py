@@ -73,6 +73,5 @@ def check_form(content_type: str, body: bytes) -> None:
             or b'_method' in parse.unquote_to_bytes(
                 body.replace(b'+', b' '))):
         raise errors.NotCanonical(
-            'The body is a form, and could stand for another method than '
-            'the request has. Send it as JSON, with Content-Type '
-            'application/json.')
+            'The body is a form, which could change the method of the '
+            'request. Send it as JSON, with Content-Type application/json.')

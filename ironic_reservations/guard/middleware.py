@@ -82,13 +82,13 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     if strategy not in _PROVIDERS:
         raise RuntimeError(
             f'Ironic authenticates with "{strategy}", which '
-            'ironic-reservations does not know. Use one of '
-            f'{", ".join(sorted(_PROVIDERS))}.')
+            'ironic-reservations does not support. Use one of '
+            f"{', '.join(sorted(_PROVIDERS))}.")
     if conf.guard.proof_by_placement and not conf.placement.enabled:
         raise RuntimeError(
-            'Proofs by Placement are switched on, and holds there are not. '
-            'Set enabled in the section [placement] of '
-            'ironic-reservations.conf, or take proof_by_placement out of '
+            '[guard] proof_by_placement is set, but holds in Placement are '
+            'switched off. Set enabled in the section [placement] of '
+            'ironic-reservations.conf, or remove proof_by_placement from '
             '[guard].')
     transport = in_process.InProcess(app)
     gate = tickets.Gate(app)

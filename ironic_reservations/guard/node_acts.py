@@ -189,7 +189,7 @@ def _may_ask(act: Act, query: str) -> bool:
 
 def _refusal(acts: Collection[Act]) -> errors.NotCanonical:
     return errors.NotCanonical(
-        'This could do something to a node that others may have reserved '
-        f'({", ".join(sorted(acts))}). Such requests are let through in one '
-        'spelling only. Send the request as the API reference of Ironic has '
-        'it, with the node in the path and the rest in a JSON body.')
+        'This request could change a node that others may have reserved '
+        f"({', '.join(sorted(acts))}). Such requests are accepted in one form "
+        "only. Send the request as in Ironic's API reference, with the node "
+        'in the path and everything else in a JSON body.')

@@ -128,12 +128,12 @@ class Protected:
             return None
         if not media.is_json(environ.get('CONTENT_TYPE', '')):
             raise errors.NotCanonical(
-                'What is done to a node that others may have reserved has to '
-                'be JSON in UTF-8, with Content-Type application/json.')
+                'A change of a node that others may have reserved must be '
+                'JSON in UTF-8, with Content-Type application/json.')
         document = bodies.read_json(raw, self._limits.deepest)
         if isinstance(document, dict) and 'node_ident' in document:
             raise errors.NotCanonical(
-                'The node has to be named in the path only. Leave the key '
+                'The node must be named in the path only. Leave the key '
                 '"node_ident" out.')
         return document
 

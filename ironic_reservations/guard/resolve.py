@@ -80,7 +80,7 @@ class Resolver:
     def _ask(self, environ: wsgi.Environ, kind: str, ident: str, query: str
              ) -> tuple[Any, dict[str, Any]]:
         if '/' in ident or ident in ('', '.', '..'):
-            raise errors.InvalidValue(f'{ident[:80]!r} names nothing.')
+            raise errors.InvalidValue(f'No node has the name {ident[:80]!r}.')
         outer = environ
         if self._strategy != identity.NOAUTH:
             # NOTE: what is there afterwards about the caller has been

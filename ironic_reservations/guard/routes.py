@@ -107,8 +107,8 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
         is not the canonical one.
     """
     if method not in _METHODS:
-        raise _refusal(f'The method {method[:20]!r} is not one of HTTP, and '
-                       'Ironic would take it for the name of an action.',
+        raise _refusal(f'The method {method[:20]!r} is not an HTTP method, '
+                       'and Ironic would use it as the name of an action.',
                        'Use GET, POST, PUT, PATCH or DELETE')
     if query and _METHOD_PARAMETER in parse.unquote_plus(query):
         _refuse_method_parameter(query)
@@ -120,9 +120,9 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
     if method in _READS:
         return _classify_read(names, query)
     if '/__' in path:
-        raise _refusal('A segment of the path begins with two underscores, '
-                       'and Ironic would take it for an attribute of its '
-                       'own.', 'Name the node by its uuid')
+        raise _refusal('A part of the path begins with two underscores, and '
+                       'Ironic would use it as the name of an attribute.',
+                       'Name the node by its uuid')
     if not names:
         return None
     root = names[0]
@@ -139,8 +139,8 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
     if not (has_body and media.may_be_form(content_type, method)):
         return look
     if look is not None and look.kind is Kind.ACT:
-        raise _refusal('The body could be a form, and stand for another '
-                       'method than the request has.',
+        raise _refusal('The body could be a form, which could change the '
+                       'method of the request.',
                        'Send it as JSON, with Content-Type application/json')
     if look is None or look.kind is Kind.CHANGE:
         return dataclasses.replace(look or Look(Kind.FORM), form=True)
@@ -168,7 +168,7 @@ def _classify_allocations(method: str, names: list[str], clean: bool,
         return None if act is None else Look(Kind.ACT, act=act)
     if clean and len(names) == 1 and not query:
         return Look(Kind.ALLOCATE)
-    raise _refusal('This could create an allocation.',
+    raise _refusal('This request could create an allocation.',
                    'Send POST /v1/allocations without a query')
 
 
@@ -183,7 +183,8 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
                 and names[2:] == ['states', 'provision']
                 and names[1] not in _NOT_A_NODE):
             return Look(Kind.PROVISION, ident=names[1])
-        raise _refusal('This could change the provision state of a node.',
+        raise _refusal('This request could change the provision state of a '
+                       'node.',
                        'Send PUT /v1/nodes/<uuid>/states/provision without '
                        'a query, with the target in a JSON body')
     if method == 'PATCH':
@@ -195,7 +196,7 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
                  else None)
         return Look(Kind.PATCH, ident=ident)
     if method == 'POST' and ('allocation' in under or 'inner' in under):
-        raise _refusal('This could create an allocation.',
+        raise _refusal('This request could create an allocation.',
                        'Send POST /v1/allocations without a query')
     act = node_acts.classify(method, names, clean, query, protected)
     if act is not None:
@@ -212,12 +213,12 @@ def _refuse_method_parameter(query: str) -> None:
     for part in query.replace(';', '&').split('&'):
         name = parse.unquote_plus(part.partition('=')[0])
         if name.strip() == _METHOD_PARAMETER:
-            raise _refusal('The parameter "_method" stands for another '
-                           'method than the request has.',
-                           'Send the request with the method that is meant')
+            raise _refusal('The parameter "_method" changes the method of the '
+                           'request.',
+                           'Send the request with that method itself')
 
 
 def _refusal(what: str, instead: str) -> errors.NotCanonical:
     return errors.NotCanonical(
-        f'{what} Requests that could take a reserved node are let through in '
-        f'one spelling only. {instead}.')
+        f'{what} Requests that could affect a reserved node are accepted in '
+        f'one form only. {instead}.')

@@ -47,10 +47,9 @@ class Authenticated:
             return
         if conf.ironic.auth_type in (None, _NONE):
             raise RuntimeError(
-                f'Ironic authenticates its callers with "{strategy}", and '
-                'ironic-reservations has no user there. Set auth_type and '
-                'its options in the section [ironic] of '
-                'ironic-reservations.conf.')
+                f'Ironic authenticates its callers with "{strategy}", but '
+                'ironic-reservations has no user there. Set auth_type and its '
+                'options in the section [ironic] of ironic-reservations.conf.')
         self._auth = loading.load_auth_from_conf_options(conf, _GROUP)
         self._session = loading.load_session_from_conf_options(
             conf, _GROUP, auth=self._auth)
@@ -78,4 +77,4 @@ class Authenticated:
             raise errors.IronicUnavailable(
                 'The user of [ironic] in ironic-reservations.conf gets no '
                 f'token ({type(exc).__name__}), so Ironic cannot be asked. '
-                'The operator should look at that section.') from exc
+                'The operator should check that section.') from exc

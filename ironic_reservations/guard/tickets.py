@@ -94,15 +94,16 @@ class Gate:
         try:
             kept = tickets.close(self.engine, passage)
         except (errors.DatabaseUnavailable, errors.Contention) as exc:
-            LOG.warning('The ticket for node %s is left to the reconciler: '
-                        '%s', passage.node_uuid, exc)
+            LOG.warning('The ticket for node %s could not be closed, and is '
+                        'left to the reconciler: %s', passage.node_uuid, exc)
             return
         if not kept:
             LOG.error(
-                'What the reconciler asked for was done to node %s when the '
-                'node was not kept for it any more: this process stood still '
-                'for longer than [guard] passage_timeout, inside of Ironic. '
-                'Look at what is deployed there.', passage.node_uuid)
+                'A request of the reconciler was carried out on node %s when '
+                'the node was no longer kept for it: this process was stopped '
+                'inside of Ironic for longer than [guard] passage_timeout. '
+                'Check which instance is deployed on the node.',
+                passage.node_uuid)
 
 
 def _act(method: str, provision: bool | None,

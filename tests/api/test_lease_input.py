@@ -162,14 +162,14 @@ _POSTED: dict[str, tuple[Any, str, str]] = {
     'flavor_that_is_a_name': (_sized(**{**_OF_FLAVOR, 'flavor': 'm1'}),
                               _REFUSED, 'a flavor as Nova shows it'),
     'flavor_with_a_key': (_sent({'colour': 'red'}), _REFUSED,
-                          'no key \'colour\' in a flavor'),
+                          "A flavor has no key 'colour'"),
     'flavor_with_a_bad_value': (_sent(
         {'extra_specs': {'resources:CUSTOM_A': '1.0'}}), _REFUSED,
         "reservations[0]: flavor: The extra spec 'resources:CUSTOM_A'"),
     'flavor_of_nothing': (_sent({'vcpus': 0, 'ram': 0, 'disk': 0}), _REFUSED,
-                          'asks for no resources'),
+                          'requests no resources'),
     'flavor_that_pins': (_sent({'extra_specs': {
-        'hw:cpu_policy': 'dedicated'}}), _REFUSED, 'CPUs of its own'),
+        'hw:cpu_policy': 'dedicated'}}), _REFUSED, 'requests dedicated CPUs'),
     'flavor_of_instances': (_sized(flavor={}), _UNKNOWN, "'flavor'"),
     'flavor_with_affinity': (_flavored(affinity='True'), _REFUSED,
                              'Leave affinity out'),

@@ -109,7 +109,7 @@ def nodes(engine: Engine, ident: str | None = None) -> list[facts.Node]:
         return sorted(engine.ironic.nodes(), key=lambda node: node.uuid)
     found = engine.ironic.node(ident)
     if found is None:
-        raise ValueError(f'Ironic shows no node {ident[:80]}.')
+        raise ValueError(f'Ironic has no node {ident[:80]}.')
     return [found]
 
 
@@ -169,7 +169,7 @@ def _claim(engine: Engine, owner: str) -> None:
     if not retry.until_committed(attempt):
         wait = (hold_calls.deadline(engine) - now).total_seconds()
         raise UnderWay(
-            'Another process is healing, or was broken off less than '
+            'Another process is healing, or was interrupted less than '
             f'{wait:.0f} seconds ago. Try again after that time.')
 
 
@@ -244,7 +244,7 @@ class _Healing:
             if again is None:
                 return _result(node, class_heal.Verdict(
                     class_heal.Reason.GONE,
-                    said='Ironic knows the node no more.'))
+                    said='The node is gone from Ironic.'))
             if again != node:
                 node = again
                 continue
@@ -260,13 +260,13 @@ class _Healing:
                 self.uncertain = True
                 return Result(
                     node, Outcome.LEFT, class_heal.Reason.IN_WORK.value,
-                    'It is not known what became of the first write for the '
-                    f'instance: {answer.said} Run it again later.')
+                    'The outcome of the first write for the instance is not '
+                    f'known: {answer.said} Run it again later.')
             else:
                 said = answer.said
                 time.sleep(random.uniform(*_PAUSES))
         return Result(node, Outcome.LEFT, class_heal.Reason.IN_WORK.value,
-                      'Others changed it again and again. Run it again. '
+                      'Others changed the allocation each time. Run it again. '
                       + said)
 
     def _ironic_says(self, node: facts.Node) -> facts.Node | None:

@@ -66,7 +66,8 @@ def _hand_over(engine: Engine, owner: str, instance_uuid: str,
     except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
             errors.Contention) as exc:
         LOG.warning('The hold for the reservation of instance %(instance)s '
-                    'is handed over later: %(why)s', {
+                    'could not be handed over yet, and will be later: '
+                    '%(why)s', {
                         'instance': instance_uuid, 'why': exc})
         return False
     return True

@@ -68,11 +68,12 @@ def settle(engine: Engine) -> dict[Settled, int]:
             settled = settle_one(engine, hold)
         except errors.PlacementUnavailable as exc:
             # NOTE: the others would have to wait for its time-outs, too.
-            LOG.warning('Holds that are not settled wait: %s', exc)
+            LOG.warning('Interrupted writes of holds could not be completed '
+                        'yet, and will be later: %s', exc)
             break
         if settled is not None:
             counts[settled] += 1
-            LOG.info('The hold of the node %(node)s that was left over is '
+            LOG.info('The interrupted hold of node %(node)s is '
                      '%(settled)s', {'node': hold.node_uuid,
                                      'settled': settled})
     return counts

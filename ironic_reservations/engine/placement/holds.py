@@ -139,7 +139,7 @@ def keep(engine: Engine, node_uuid: str,
             return held(there)
         if hold_settle.settle_one(engine, there) is None:
             return None
-        raise db_connection.Conflict('what was left over is settled now')
+        raise db_connection.Conflict('interrupted writes are being completed')
 
     found = retry.until_committed(attempt)
     if found is None:

@@ -85,7 +85,7 @@ def audit(engine: Engine, repair: bool, everything: bool = False) -> Kept:
 def _log(kept: Kept) -> None:
     for difference in kept.report.differences:
         LOG.log(log.WARNING if difference in kept.remaining else log.INFO,
-                'Placement %(how)s about the node %(node)s: %(what)s', {
+                'Placement %(how)s for node %(node)s: %(what)s', {
                     'how': ('differs' if difference in kept.remaining
                             else 'differed'),
                     'node': difference.node_uuid,

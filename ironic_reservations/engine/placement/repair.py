@@ -79,7 +79,7 @@ def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
     try:
         view = placement_audit.look(engine, difference.node_uuid)
         if view is None:
-            return Repair(difference, False, 'Somebody is at work on it.')
+            return Repair(difference, False, 'Another process is changing it.')
         if difference not in hold_audit.compare(view):
             return Repair(difference, True)
         if difference.kind is Kind.ORPHAN:
@@ -103,7 +103,7 @@ def _repair_share(engine: Engine,
         view = share_audit.look(engine, difference.node_uuid)
         if difference not in share_planner.compare(view):
             return Repair(difference, not view.in_work, (
-                'Somebody is at work on it.' if view.in_work else ''))
+                'Another process is changing it.' if view.in_work else ''))
         if difference.kind is Kind.ORPHAN:
             said = _remove_orphan(engine, difference)
         elif difference.kind in (Kind.HOLD_MISSING, Kind.HOLD_DIFFERS):
@@ -188,7 +188,7 @@ def _remove_provider(engine: Engine, view: hold_audit.View) -> str:
         return 'It is not known whether the hold is gone.'
     if engine.ironic is None or engine.ironic.node(
             view.node_uuid) is not None:
-        return 'Ironic does not say that the node is gone.'
+        return 'Ironic does not confirm that the node is gone.'
     # NOTE: its child may stand in the way, which Nova deletes with it.
     said = reservation_providers.forget_host(engine, view.node_uuid)
     if said:

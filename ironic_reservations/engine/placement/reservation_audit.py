@@ -134,7 +134,7 @@ def _flavors(engine: Engine) -> frozenset[str] | None:
                          if each.name == providers.FLAVOR_PREFIX + each.id)
     except errors.NovaUnavailable as exc:
         # NOTE: that nobody can look at flavors now holds up no hold.
-        LOG.warning('The audit does not look at flavors: %s', exc)
+        LOG.warning('The audit could not compare flavors: %s', exc)
         return None
 
 
@@ -178,12 +178,12 @@ def _repair(engine: Engine, ident: str,
             its: Collection[hold_audit.Difference]) -> str:
     rows = read(engine)
     if ident in rows.in_work:
-        return 'Somebody is at work on it.'
+        return 'Another process is changing it.'
     counts = rows.counts.get(ident)
     if counts is None and not any(each.node_uuid for each in its) and (
             not _ours(engine, ident)):
-        return ('Nothing says that it is ours; "openstack resource class '
-                'delete" deletes it.')
+        return ('Nothing shows that it belongs to this service; "openstack '
+                'resource class delete" deletes it.')
     hosts = dict.fromkeys((each.node_uuid for each in its
                            if each.node_uuid), 0)
     flavor = (None if counts is None or engine.nova is None
@@ -200,7 +200,7 @@ def _repair(engine: Engine, ident: str,
             active=counts is not None, flavor=flavor,
             servers=providers.Servers.WAIT), before_each)
     except _Changed:
-        return 'Somebody is at work on it.'
+        return 'Another process is changing it.'
     return '; '.join(result.waits)
 
 

@@ -106,7 +106,7 @@ def bring(engine: Engine, wanted: planner.Wanted,
             return Result((*map(_told, failures),
                            *planner.waits(wanted, seen)))
     return Result(tuple(map(_told, failures))
-                  or ('others keep changing it',))
+                  or ('others changed it each time',))
 
 
 def used(engine: Engine, reservation_id: str, host: str) -> int:
@@ -157,7 +157,7 @@ def _told(failure: _Failure) -> str:
     step, answer = failure
     about = f' {step.about}' if step.about else ''
     if answer.outcome is Outcome.UNKNOWN and step.act is Act.MAKE_PROVIDER:
-        return (f'Placement does not know the host{about}, which nova-compute '
-                'has to make known')
+        return (f'Placement has no provider for the host{about}; nova-compute '
+                'creates it')
     return f'the step "{step.act.value}"{about} failed: ' + (
         answer.said.rstrip('.') or answer.outcome.value)

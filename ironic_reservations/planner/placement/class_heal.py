@@ -140,7 +140,7 @@ def judge(view: View) -> Verdict:
                        said=str(exc))
     if offered is None:
         return Verdict(Reason.NO_PROVIDER if used else Reason.FREE, said=(
-            'Placement has no provider for the node. Nova makes it.'))
+            'Placement has no provider for the node. Nova creates it.'))
     for consumer, resources in sorted(view.consumers.items()):
         if resources.get(name) == LUMP and consumer != node.instance_uuid:
             return Verdict(Step.TAKE_BACK, consumer)
@@ -148,7 +148,8 @@ def judge(view: View) -> Verdict:
         return Verdict(Step.OPEN if is_lump(offered, name) else Reason.FREE)
     if not node_condition.stays(node):
         return Verdict(Reason.IN_WORK, said=(
-            f'The node is {node.provision_state}. Run it again later.'))
+            f'The node is in the state {node.provision_state}. Run it again '
+            'later.'))
     return _judge_used(view, offered, name)
 
 
@@ -178,7 +179,8 @@ def _obstacle(view: View, offered: Inventory, name: str,
     others = sorted(view.consumers.keys() - {view.node.instance_uuid})
     if mine.get(name):
         return Verdict(Reason.ODD, said=(
-            f'The instance has {mine[name]} of {name}; a node has 1.'))
+            f'The instance has allocated {mine[name]} of {name}, but a node '
+            'has 1.'))
     if lump:
         # NOTE: Placement lets in who has asked at the moment when it was
         # closed, now and then.
@@ -191,19 +193,20 @@ def _obstacle(view: View, offered: Inventory, name: str,
         return _taken(others)
     if not mine and view.elsewhere:
         return Verdict(Reason.ELSEWHERE, said=(
-            'The instance has allocated other providers, and not the node '
-            'that it is on.'))
+            'The instance has allocated other providers, but not its own '
+            'node.'))
     if not mine and view.skip_unallocated:
         return Verdict(Reason.UNALLOCATED,
                        said='The instance has allocated nothing.')
     if mine and not mine.keys() & OLD:
         return Verdict(Reason.OTHER_CLASS, said=(
-            f'The instance has {", ".join(sorted(mine))}, and not {name}. '
-            'Was the resource_class of the node changed?'))
+            f"The instance has allocated {', '.join(sorted(mine))}, but not "
+            f'{name}. Check whether the resource_class of the node was '
+            'changed.'))
     if not lump and name in offered and offered[name]['total'] != 1:
         return Verdict(Reason.ODD, said=(
-            f'The provider offers {offered[name]["total"]} of {name}; a '
-            'node is 1.'))
+            f"The provider offers {offered[name]['total']} of {name}, but a "
+            'node has 1.'))
     return None
 
 

@@ -170,13 +170,13 @@ def class_of_node(resource_class: str | None) -> str:
     """
     if not resource_class:
         raise ValueError(
-            'The node has no resource_class, so that Placement does not know '
-            'it. Set one with "baremetal node set --resource-class".')
+            'The node has no resource_class, so that it is not in Placement. '
+            'Set one with "baremetal node set --resource-class".')
     name = CUSTOM + _NOT_IN_A_CLASS.sub('_', resource_class).upper()
     if len(name) > MAX_NAME:
         raise ValueError(
-            f'The resource_class {resource_class[:20]}... makes a name of '
-            f'{len(name)} characters; Placement takes at most {MAX_NAME}.')
+            f'The resource_class {resource_class[:20]}... gives a name of '
+            f'{len(name)} characters; Placement allows at most {MAX_NAME}.')
     return name
 
 
@@ -229,9 +229,9 @@ def _read_keys(extra_specs: Mapping[str, str],
         if match is None:
             if _NEARLY_A_KEY.match(key):
                 raise FlavorRefused(key, (
-                    f'The extra spec {key!r} has a group that cannot be '
-                    'read. A group is named by 1 to 64 letters, digits, _ '
-                    'and -, like "resources_net:CUSTOM_NIC".'))
+                    f'The extra spec {key!r} has an invalid group. The name '
+                    'of a group has 1 to 64 letters, digits, _ and -, like '
+                    '"resources_net:CUSTOM_NIC".'))
             continue
         kind, suffix, name = match.groups()
         group = groups.setdefault(suffix or '', _Group())
@@ -249,9 +249,9 @@ def _class(key: str, name: str) -> str:
                             and len(name) <= MAX_NAME):
         return name
     raise FlavorRefused(key, (
-        f'The extra spec {key!r} names no resource class. Write a standard '
-        'one, like VCPU, or CUSTOM_ with capital letters, digits and _, at '
-        f'most {MAX_NAME} characters.'))
+        f'The extra spec {key!r} has no valid resource class. Write a '
+        'standard class, like VCPU, or CUSTOM_ with capital letters, digits '
+        f'and _, at most {MAX_NAME} characters.'))
 
 
 def _amount(key: str, value: str) -> int:
@@ -272,7 +272,7 @@ def _trait(key: str, name: str) -> str:
     if _TRAIT.fullmatch(name) and len(name) <= MAX_NAME:
         return name
     raise FlavorRefused(key, (
-        f'The extra spec {key!r} names no trait. Write capital letters, '
+        f'The extra spec {key!r} has no valid trait. Write capital letters, '
         f'digits and _, at most {MAX_NAME} characters.'))
 
 
@@ -294,13 +294,13 @@ def _translate(flavor: Flavor, group: _Group) -> None:
     for key in _UNREAD:
         if specs.get(key):
             raise FlavorRefused(key, (
-                f'The extra spec {key!r} makes Nova ask for resources that a '
-                'reservation cannot know. Write them as resources: and '
-                'trait: instead.'))
+                f'The extra spec {key!r} makes Nova request resources that a '
+                'reservation cannot know. Write them as resources: and trait: '
+                'instead.'))
     if specs.get('hw:mem_encryption', '').strip().lower() in _TRUE:
         raise FlavorRefused('hw:mem_encryption', (
-            "The extra spec 'hw:mem_encryption' makes Nova ask for what "
-            'depends on the image. Write '
+            "The extra spec 'hw:mem_encryption' makes Nova request resources "
+            'that depend on the image. Write '
             'resources:MEM_ENCRYPTION_CONTEXT=1 instead.'))
     for (key, value), trait in _TRAIT_OF.items():
         if specs.get(key) == value:
@@ -326,14 +326,13 @@ def _translate_pinning(flavor: Flavor, group: _Group) -> None:
                 ('hw:emulator_threads_policy', emulator == 'isolate')):
             if wants and PCPU not in group.resources:
                 raise FlavorRefused(key, (
-                    f"The extra spec {key!r} is of use with 'hw:cpu_policy' "
-                    'dedicated only. Write that, or leave it out.'))
+                    f"The extra spec {key!r} needs 'hw:cpu_policy' dedicated. "
+                    'Add that, or leave it out.'))
     else:
         if VCPU in group.resources or PCPU in group.resources:
             raise FlavorRefused('hw:cpu_policy', (
                 "The extra spec 'hw:cpu_policy' and resources:VCPU or "
-                'resources:PCPU say the same in two ways. Leave one of them '
-                'out.'))
+                'resources:PCPU both set the CPUs. Leave one of them out.'))
         group.resources[PCPU] = flavor.vcpus + (emulator == 'isolate')
     if threads == 'isolate':
         group.forbidden[_HYPERTHREADING] = 'hw:cpu_thread_policy'
@@ -350,7 +349,7 @@ def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
         if not 0 <= getattr(flavor, field) <= MAX_AMOUNT:
             raise FlavorRefused(field, (
                 f'The {field} of the flavor are {getattr(flavor, field)}; '
-                f'that is not from 0 to {MAX_AMOUNT}.'))
+                f'they must be from 0 to {MAX_AMOUNT}.'))
     spoken_of = {name for group in groups.values()
                  for name in group.resources}
     sizes = groups[''].resources
@@ -375,9 +374,9 @@ def _check_groups(groups: Mapping[str, _Group], policy: str | None) -> None:
                       None)
         if speaks is not None and not group.resources:
             raise FlavorRefused(speaks, (
-                f'The extra spec {speaks!r} asks for a trait in a group that '
-                'asks for no resources; Placement does not take that. Ask '
-                'for a resource in the same group.'))
+                f'The extra spec {speaks!r} requests a trait in a group '
+                'without resources, which Placement does not allow. Request a '
+                'resource in the same group.'))
         both = group.required.keys() & group.forbidden.keys()
         for trait in sorted(both):
             raise FlavorRefused(group.forbidden[trait], (
@@ -387,14 +386,14 @@ def _check_groups(groups: Mapping[str, _Group], policy: str | None) -> None:
     asking = [suffix for suffix, group in groups.items() if group.resources]
     if not asking:
         raise FlavorRefused('', (
-            'The flavor asks for no resources at all, so that any host '
-            'would do. Write an amount above 0 for one of its classes, like '
+            'The flavor requests no resources, so that every host would '
+            'match. Write an amount above 0 for one of its classes, like '
             'resources:CUSTOM_GOLD=1.'))
     if policy is None and len([suffix for suffix in asking if suffix]) > 1:
         raise FlavorRefused(GROUP_POLICY, (
-            "The flavor has several groups and no 'group_policy', which "
-            'Placement does not take. Write none where one provider may '
-            'serve several groups, isolate where it may not.'))
+            "The flavor has several groups but no 'group_policy', which "
+            'Placement requires. Write none if one provider may serve several '
+            'groups, or isolate if it may not.'))
 
 
 def _totals(groups: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -123,21 +123,21 @@ def _compare(view: View) -> Iterator[Difference]:
         if view.hold is not None:
             yield Difference(
                 Kind.HOLD_MISSING, node, view.hold.consumer_uuid,
-                'Placement does not know the node that is held.')
+                'The held node is not in Placement.')
         elif view.exists and view.needed and view.class_name is not None:
             yield Difference(
                 Kind.PROVIDER_MISSING, node, None,
-                'Placement does not know the node; nova-compute makes its '
+                'The node is not in Placement; nova-compute creates its '
                 'provider.')
         return
     if not view.exists:
         yield Difference(
             Kind.PROVIDER_LEFTOVER, node, None,
-            'Ironic has no such node, and Placement knows it still.')
+            'Ironic has no such node, but Placement still has it.')
     yield from _about_hold(view, view.consumers)
     for consumer in view.strays:
         yield Difference(Kind.ORPHAN, node, consumer,
-                         'It is held, and nothing says for what.')
+                         'It is held, but for no known promise.')
     yield from about_usage(view.node_uuid, view.consumers, view.usages,
                            view.totals)
 
@@ -150,21 +150,22 @@ def _about_hold(view: View, consumers: Mapping[str, Mapping[str, int]]
                 promise.instance_uuid, view.instance_uuid} & set(consumers):
             yield Difference(
                 Kind.UNHELD, view.node_uuid, None,
-                f'It is promised ({promise.owner}), and anybody may get it.'
+                f'It is promised ({promise.owner}), but not held, so that '
+                'others can get it.'
                 if not consumers else
-                f'It is promised ({promise.owner}), and others have it: '
-                f'{", ".join(sorted(consumers))}.')
+                f'It is promised ({promise.owner}), but others have it: '
+                f"{', '.join(sorted(consumers))}.")
         return
     there = consumers.get(hold.consumer_uuid)
     if there is None:
         yield Difference(
             Kind.HOLD_MISSING, view.node_uuid, hold.consumer_uuid,
-            f'It is not held any more for {hold.owner}.')
+            f'It is no longer held for {hold.owner}.')
     elif dict(there) != {view.class_name or hold.resource_class: 1}:
         yield Difference(
             Kind.HOLD_DIFFERS, view.node_uuid, hold.consumer_uuid,
-            f'The hold has {told(there)}, the node is '
-            f'{view.class_name or "of no class"}.')
+            f'The hold has {told(there)}, but the node is '
+            f"{view.class_name or 'of no class'}.")
 
 
 def about_usage(node: str, consumers: Mapping[str, Mapping[str, int]],
@@ -181,17 +182,17 @@ def about_usage(node: str, consumers: Mapping[str, Mapping[str, int]],
         if used > owned or (used < owned and not shared):
             yield Difference(
                 Kind.GHOST, node, None,
-                f'{used - owned} of the {used} {name} that are used have no '
-                'consumer. "placement-manage db online_data_migrations" '
-                'makes one, which a later audit can tell.', shared=shared)
+                f'{used - owned} of the {used} used {name} have no consumer. '
+                '"placement-manage db online_data_migrations" creates one, '
+                'which a later audit can name.', shared=shared)
         if used > totals.get(name, used):
             having = sorted(consumer for consumer, there in consumers.items()
                             if there.get(name))
             more = len(having) - _NAMED
             yield Difference(
                 Kind.OVERALLOCATED, node, None,
-                f'{used} {name} are used of {totals[name]}, by '
-                f'{", ".join(having[:_NAMED])}'
+                f'{used} of {totals[name]} {name} are used, by '
+                f"{', '.join(having[:_NAMED])}"
                 + (f' and {more} more.' if more > 0 else '.'), shared=shared)
 
 

@@ -36,15 +36,16 @@ def request(flavor: flavors.Flavor) -> flavors.Request:
         key = next((key for key in flavor.extra_specs
                     if key.endswith(f':{flavors.PCPU}')), 'hw:cpu_policy')
         raise flavors.FlavorRefused(key, (
-            f'The extra spec {key!r} asks for CPUs of its own. What a lease '
-            'holds cannot be given to a server that pins its CPUs, since '
-            'Nova would take them from the host once more. Leave it out.'))
+            f'The extra spec {key!r} requests dedicated CPUs. A server with '
+            'pinned CPUs cannot use resources that a lease holds, since Nova '
+            'would take them from the host a second time. Leave the extra '
+            'spec out.'))
     size = len(json.dumps(dict(flavor.extra_specs))) + (
         _EACH * len(flavor.extra_specs))
     if size > _MAX_KEPT:
         raise flavors.FlavorRefused('extra_specs', (
-            f'The {len(flavor.extra_specs)} extra specs of the flavor are '
-            'more than a lease can keep. Leave some of them out.'))
+            f'The flavor has {len(flavor.extra_specs)} extra specs, which are '
+            'more than a lease can store. Leave some of them out.'))
     return found
 
 

@@ -90,14 +90,14 @@ def amounts(wanted: Mapping[str, int]) -> Amounts:
     """
     for name, amount in wanted.items():
         if amount < 0:
-            raise ValueError(f'The amount of {name} is {amount}. Give zero '
+            raise ValueError(f'The amount of {name} is {amount}. Write zero '
                              'or more.')
     found = tuple(sorted((name, amount) for name, amount in wanted.items()
                          if amount))
     if not found:
-        raise ValueError('The instance needs no resources at all, so that '
-                         'any host has room for any number. Give at least '
-                         'one amount above zero.')
+        raise ValueError('The instance needs no resources, so that a host '
+                         'would have room for any number of them. Write at '
+                         'least one amount above zero.')
     return found
 
 
@@ -119,9 +119,9 @@ def of_request(request: flavors.Request) -> Amounts:
     named = [group.suffix for group in request.groups if group.suffix]
     if request.group_policy == 'isolate' and len(named) > 1:
         raise flavors.FlavorRefused(flavors.GROUP_POLICY, (
-            f'The flavor asks for the groups {", ".join(named)} from '
-            'different providers. What can be reserved comes from one '
-            'provider; write none as its group_policy.'))
+            f"The flavor requests the groups {', '.join(named)} from "
+            'different providers. A reservation gets its resources from one '
+            'provider; write none as the group_policy.'))
     return amounts(request.totals())
 
 

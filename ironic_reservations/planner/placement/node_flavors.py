@@ -61,16 +61,17 @@ def wish(document: Mapping[str, Any]) -> Wish:
     for key, _, name, _ in asked:
         if not name.startswith(flavors.CUSTOM):
             raise flavors.FlavorRefused(key, (
-                f'The flavor asks for {name}, and Placement has bare metal '
-                f'by its class only. Write 0 for the extra spec {key!r}.'))
+                f'The flavor requests {name}, but bare metal has only its '
+                'resource class in Placement. Write 0 for the extra spec '
+                f'{key!r}.'))
     if len(asked) > 1:
         raise flavors.FlavorRefused(asked[-1][0], (
-            f'The flavor asks for {", ".join(key for key, *_ in asked)}; a '
-            'node has one class. Leave one of them in.'))
+            f"The flavor requests {', '.join((key for key, *_ in asked))}, "
+            'but a node has only one class. Leave only one of them in.'))
     (key, group, name, amount), = asked
     if amount != 1:
         raise flavors.FlavorRefused(key, (
-            f'The extra spec {key!r} asks for {amount}; a node is 1.'))
+            f'The extra spec {key!r} requests {amount}, but a node has 1.'))
     return Wish(name, group.required, group.forbidden)
 
 
@@ -83,8 +84,8 @@ def read(document: Mapping[str, Any]) -> flavors.Flavor:
     for key in document:
         if key not in KEYS:
             raise flavors.FlavorRefused(key, (
-                f'There is no key {ascii(key)[:80]} in a flavor. Taken are: '
-                f'{", ".join(sorted(KEYS))}.'))
+                f'A flavor has no key {ascii(key)[:80]}. Its keys are: '
+                f"{', '.join(sorted(KEYS))}."))
     for key in _REQUIRED:
         if key not in document:
             raise flavors.FlavorRefused(key, (
@@ -113,7 +114,7 @@ def _size(key: str, value: Any) -> int:
     if (not isinstance(value, int) or isinstance(value, bool)
             or not 0 <= value <= flavors.MAX_AMOUNT):
         raise flavors.FlavorRefused(key, (
-            f'The key {key} of the flavor is no whole number from 0 to '
+            f'The key {key} of the flavor must be a whole number from 0 to '
             f'{flavors.MAX_AMOUNT}.'))
     return value
 
@@ -121,18 +122,18 @@ def _size(key: str, value: Any) -> int:
 def _extra_specs(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise flavors.FlavorRefused('extra_specs', (
-            'The key extra_specs of the flavor is no object.'))
+            'The key extra_specs of the flavor must be an object.'))
     if len(value) > _MAX_SPECS:
         raise flavors.FlavorRefused('extra_specs', (
-            f'The key extra_specs of the flavor has {len(value)} of them; at '
-            f'most {_MAX_SPECS} are taken.'))
+            f'The key extra_specs of the flavor has {len(value)} entries; at '
+            f'most {_MAX_SPECS} are allowed.'))
     for key, text in value.items():
         if len(key) > _MAX_TEXT:
             raise flavors.FlavorRefused(key[:_MAX_TEXT], (
                 f'The extra spec {key[:_MAX_TEXT]!r}... has a name of '
-                f'{len(key)} characters; at most {_MAX_TEXT} are taken.'))
+                f'{len(key)} characters; at most {_MAX_TEXT} are allowed.'))
         if not isinstance(text, str) or len(text) > _MAX_TEXT:
             raise flavors.FlavorRefused(key, (
-                f'The extra spec {key!r} is no string of at most '
+                f'The extra spec {key!r} must be a string of at most '
                 f'{_MAX_TEXT} characters.'))
     return dict(value)

@@ -89,14 +89,14 @@ def compare(rows: Rows, offered: Mapping[str, Offered],
                         - rows.counts.keys() - rows.in_work):
         found.append(Difference(
             Kind.RESERVATION_LEFTOVER, '', None,
-            f'No lease is active that has the reservation {ident}, and its '
-            + ('class' if ident in left else 'flavor') + ' is there still.',
+            f'No active lease has the reservation {ident}, but its '
+            + ('class' if ident in left else 'flavor') + ' still exists.',
             ident))
     if flavors is not None:
         found.extend(Difference(
             Kind.FLAVOR_MISSING, '', None,
-            f'The lease of the reservation {ident} is active, and Nova has '
-            'no flavor by which servers could be started on it.', ident)
+            f'The lease of the reservation {ident} is active, but Nova has no '
+            'flavor to start servers on it.', ident)
             for ident in rows.counts.keys() - flavors)
     return sorted(found)
 
@@ -112,20 +112,20 @@ def _of_host(rows: Rows, host: str, there: Offered) -> Iterator[Difference]:
             yield Difference(
                 Kind.RESERVATION_LEFTOVER, host, None,
                 f'It is offered for the reservation {ident}, which has '
-                'nothing of it.', ident)
+                'nothing on it.', ident)
         elif name not in offers:
             yield Difference(
                 Kind.RESERVATION_MISSING, host, None,
-                f'The reservation {ident} has {expected[name]} of it, and '
+                f'The reservation {ident} has {expected[name]} on it, but '
                 'Placement offers none.', ident)
         elif dict(offers[name]) != providers.offer_of(expected[name]):
             yield Difference(
                 Kind.RESERVATION_DIFFERS, host, None,
-                f'The reservation {ident} has {expected[name]} of it, and '
-                f'Placement offers {offers[name]["total"]}, '
-                f'{offers[name]["reserved"]} of them closed.', ident)
+                f'The reservation {ident} has {expected[name]} on it, but '
+                f"Placement offers {offers[name]['total']}, of which "
+                f"{offers[name]['reserved']} are closed.", ident)
         elif there.used.get(name, 0) > expected[name]:
             yield Difference(
                 Kind.OVERALLOCATED, host, None,
-                f'{there.used[name]} servers have what the reservation '
-                f'{ident} has {expected[name]} of.', ident)
+                f'{there.used[name]} servers use the reservation {ident}, '
+                f'which has {expected[name]}.', ident)

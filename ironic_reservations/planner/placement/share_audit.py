@@ -93,33 +93,33 @@ def _compare(view: View) -> Iterator[Difference]:
         if there is None:
             yield _difference(
                 view, Kind.HOLD_MISSING,
-                f'No share is held of it any more for {owner}.'
+                f'No share of it is held any more for {owner}.'
                 if consumers is not None else
-                'Placement does not know the compute host that is held.',
+                'The held compute host is not in Placement.',
                 hold.consumer_uuid)
         elif dict(there) != hold.resources or not agrees(hold,
                                                          view.promises):
             yield _difference(
                 view, Kind.HOLD_DIFFERS,
-                f'The share that is held for {owner} is '
-                f'{hold_audit.told(there)}, and not as was promised.',
+                f'The share held for {owner} is {hold_audit.told(there)}, '
+                'which is not the promised one.',
                 hold.consumer_uuid)
     if consumers is None:
         if view.exists and not view.held:
             yield _difference(
                 view, Kind.PROVIDER_MISSING,
-                'Placement does not know the compute host. If it is not to '
-                'come back, it should not stay a host.')
+                'The compute host is not in Placement. If it does not come '
+                'back, remove it from the hosts.')
         return
     left = view.unheld()
     if left:
         yield _difference(
             view, Kind.UNHELD,
-            f'{len(left)} of its instances are promised and not held, such '
-            f'as {left[0].owner}: others may get what they need.')
+            f'{len(left)} of its instances are promised but not held, such as '
+            f'{left[0].owner}: others may get their resources.')
     for consumer in view.strays:
-        yield _difference(view, Kind.ORPHAN, 'A share is held, and nothing '
-                          'says for what.', consumer)
+        yield _difference(view, Kind.ORPHAN, 'A share is held, but for no '
+                          'known promise.', consumer)
     yield from hold_audit.about_usage(view.host, consumers, view.usages,
                                       view.capacities, shared=True)
 

@@ -103,8 +103,9 @@ class TestCommand(test_class_heal.TestCase):
         self.used_node_without_allocation()
         status, said, _ = self.command('--apply', '--skip-unallocated')
         self.assertEqual(3, status, said)
-        self.assertIn('1 left alone. Nothing is left to do. The nodes '
-                      'that were left alone stay so', ' '.join(said.split()))
+        self.assertIn('1 left alone. Nothing is left to do. Somebody '
+                      'has to look at the nodes that were left alone',
+                      ' '.join(said.split()))
         self.old_node(state='deploying')
         status, said, _ = self.command('--apply', '--skip-unallocated')
         self.assertEqual(1, status, said)
@@ -149,7 +150,7 @@ class TestCommand(test_class_heal.TestCase):
         status, said, complained = self.command('--apply')
         self.assertEqual((manage.FAILED, 1),
                          (status, len(complained.splitlines())))
-        self.assertIn('cannot be asked', complained)
+        self.assertIn('cannot be reached', complained)
 
     def under_way(self) -> object:
         """Give a healing of another process."""

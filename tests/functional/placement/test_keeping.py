@@ -359,7 +359,7 @@ class TestCommand(TestCase):
         for options, word in (
                 (('enabled = false',), 'enabled'),
                 (('enabled = true', 'endpoint_override = http://127.0.0.1:1'),
-                 'cannot be asked'),
+                 'cannot be reached'),
                 (('enabled = perhaps',), 'enabled')):
             self.configure(*options)
             status, said, complained = self.command()

@@ -173,7 +173,7 @@ class TestFindings(TestCase):
         found, = self.audit().differences
         self.assertEqual((Kind.OVERALLOCATED, host),
                          (found.kind, found.node_uuid))
-        self.assertIn('8 VCPU are used of 7', found.detail)
+        self.assertIn('8 of 7 VCPU are used', found.detail)
         self.assertIn(server, found.detail)
         self.assertEqual({Kind.OVERALLOCATED: False}, self.repair())
         self.client.delete_allocations(server)

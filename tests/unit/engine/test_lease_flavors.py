@@ -209,7 +209,7 @@ class TestNames(TestCase):
                 ('resources:PCPU', {'resources:PCPU': '1'}),
                 ('group_policy', {'resources1:CUSTOM_A': '1', 'group_policy':
                              'isolate', 'resources2:CUSTOM_B': '1'}),
-                ('asks for no resources', {
+                ('requests no resources', {
                     'resources:VCPU': '0', 'resources:MEMORY_MB': '0',
                     'resources:DISK_GB': '0'}),
                 ('extra specs', {f'hw:{number}': 'x' * 255
