@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from typing import Any
 import uuid as uuid_module
 
@@ -38,6 +39,9 @@ _EVENTS = log.getLogger('ironic_reservations.audit')
 NOTIFICATION = 'audit.reservation'
 _SERVICE = 'service/bare-metal/reservations'
 _NAMESPACE = uuid_module.uuid5(uuid_module.NAMESPACE_OID, _SERVICE)
+_SELF = 'ironic-reservations'
+#: As pycadf reads them, without what may stand between.
+_UUIDS = re.compile('([0-9a-fA-F]{32})+')
 
 
 class Way(enum.StrEnum):
@@ -55,6 +59,33 @@ def digest(proof: str) -> str:
     NOTE: CADF wants identifiers to be uuids; this one is a hash.
     """
     return str(uuid_module.uuid5(_NAMESPACE, proof))
+
+
+def identifier(name: str) -> str:
+    """Return the identifier of CADF for what has a name of its own.
+
+    NOTE: CADF wants uuids, and not all have one: a node may be given by its
+    name, a host has a number, a user of http_basic has what is in its file.
+
+    :param name: one uuid or several, as CADF takes them, or anything else.
+    :returns: the same, or a hash of it, which is the same in all events.
+    """
+    plain = re.sub('[{}-]|urn:uuid:', '', name)
+    return name if _UUIDS.fullmatch(plain) else str(
+        uuid_module.uuid5(_NAMESPACE, name))
+
+
+def _resource(name: str, type_uri: str,
+              shown: str | None = None) -> resource.Resource:
+    """Return somebody or something, by a valid identifier.
+
+    :param shown: what people call it; by default its name, where the
+        identifier does not tell it.
+    """
+    ident = identifier(name)
+    if shown is None and ident != name:
+        shown = name
+    return resource.Resource(id=ident, typeURI=type_uri, name=shown)
 
 
 class Audit:
@@ -116,10 +147,8 @@ def _event(way: Way, action: str, kind: str, ident: str,
                  if status is None or status < 400
                  else cadftaxonomy.OUTCOME_FAILURE),
         initiator=_initiator(who),
-        target=resource.Resource(id=ident,
-                                 typeURI=f'{_SERVICE}/{kind}'),
-        observer=resource.Resource(id='ironic-reservations',
-                                   typeURI=_SERVICE, name=way.value))
+        target=_resource(ident, f'{_SERVICE}/{kind}'),
+        observer=_resource(_SELF, _SERVICE, way.value))
     if status is not None or code is not None:
         made.reason = cadf_reason.Reason(
             reasonType='HTTP' if status is not None else 'event',
@@ -142,7 +171,6 @@ def _event(way: Way, action: str, kind: str, ident: str,
 
 def _initiator(who: oslo_context.RequestContext | None) -> resource.Resource:
     if who is None:
-        return resource.Resource(id='ironic-reservations', typeURI=_SERVICE)
-    return resource.Resource(
-        id=who.user_id or cadftaxonomy.UNKNOWN,
-        typeURI=cadftaxonomy.ACCOUNT_USER, name=who.user_name or None)
+        return _resource(_SELF, _SERVICE)
+    return _resource(who.user_id or cadftaxonomy.UNKNOWN,
+                     cadftaxonomy.ACCOUNT_USER, who.user_name or None)

@@ -18,8 +18,10 @@ import json
 import logging
 from typing import Any
 import uuid
+import warnings
 
 import fixtures
+from pycadf import identifier
 import testtools
 
 from ironic_reservations.engine import audit
@@ -68,18 +70,19 @@ class TestAudit(testtools.TestCase):
             x_project_id='blue', x_user_id='mallory').status)
         world.request(served, 'DELETE', path, **_MEMBER)
         self.assertEqual(
-            [('create', 'success', 'ada', '201'),
-             ('create', 'failure', 'ada', '409'),
-             ('update', 'success', 'ada', '200'),
+            [('create', 'success', 'Ada', '201'),
+             ('create', 'failure', 'Ada', '409'),
+             ('update', 'success', 'Ada', '200'),
              ('delete', 'failure', 'mallory', '404'),
-             ('delete', 'success', 'ada', '204')],
-            [(each['action'], each['outcome'], each['initiator']['id'],
+             ('delete', 'success', 'Ada', '204')],
+            [(each['action'], each['outcome'], each['initiator']['name'],
               each['reason']['reasonCode']) for each in self._events()])
         self.assertEqual(
             'reservation.no_node_available',
             self._events()[1]['reason']['policyType'])
         named = {each['target']['id'] for each in self._events()}
-        self.assertEqual({audit.digest(proof), 'unknown'}, named)
+        self.assertEqual({audit.digest(proof),
+                          audit.identifier('unknown')}, named)
         for secret in (proof, proof[:8], proof.replace('-', '')):
             self.assertNotIn(secret, self.logged.output)
         first = self._events()[0]
@@ -101,8 +104,37 @@ class TestAudit(testtools.TestCase):
             ('delete', 'success', 'service', 'ironic-reservations',
              audit.digest(proof), 'expired'),
             (last['action'], last['outcome'], last['observer']['name'],
-             last['initiator']['id'], last['target']['id'],
+             last['initiator']['name'], last['target']['id'],
              last['reason']['reasonCode']))
+
+    def test_identifiers_are_valid_whoever_did_it_to_what(self) -> None:
+        """CADF wants uuids; pycadf warned of each other one."""
+        served = self._serve()
+        user = uuid.uuid4().hex
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            # NOTE: of keystone, of LDAP behind it, and of a file.
+            for who in (user, user * 2, 'ada', ''):
+                self._reserve(served, x_roles='member', x_project_id='red',
+                              x_user_id=who)
+            world.request(served, 'DELETE', '/v1/os-hosts/17', **_MEMBER)
+            world.request(served, 'DELETE', '/v1/os-hosts/rack-7', **_MEMBER)
+            served.engine.announcer.audit.record(
+                audit.Way.GUARD, 'deny', 'node', 'rack-7')
+        events = self._events()
+        self.assertEqual(7, len(events))
+        self.assertEqual(
+            [(user, None), (user * 2, None),
+             (audit.identifier('ada'), 'ada'),
+             (audit.identifier('unknown'), 'unknown')],
+            [(each['initiator']['id'], each['initiator'].get('name'))
+             for each in events[:4]])
+        self.assertEqual(['17', 'rack-7', 'rack-7'],
+                         [each['target']['name'] for each in events[4:]])
+        self.assertEqual(events[5]['target']['id'], events[6]['target']['id'])
+        for each in events:
+            for part in ('initiator', 'target', 'observer'):
+                self.assertTrue(identifier.is_valid(each[part]['id']))
 
     def test_nobody_fills_the_log_without_credentials(self) -> None:
         """401 is not recorded."""
