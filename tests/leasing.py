@@ -36,7 +36,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
@@ -339,8 +339,8 @@ class Leasing:
     def stale(self) -> dict[str, tuple[Any, Any]]:
         """Give the nodes of which this process knows what is not so."""
         now = self.world.clock()
-        held = shown(self.engine.timelines.look(self.engine.database, now))
-        read = shown(timelines.Timelines(self.engine.conf).look(
+        held = shown(self.engine.snapshots.snapshot(self.engine.database, now))
+        read = shown(snapshots.SnapshotCache(self.engine.conf).snapshot(
             self.engine.database, now))
         return {key: (held.get(key), read.get(key))
                 for key in held.keys() | read.keys()
@@ -368,7 +368,7 @@ def overlaps(rows: Iterable[dict[str, Any]], now: datetime.datetime
             if one[0] < other[1] and other[0] < one[1]]
 
 
-def shown(horizon: timelines.Horizon) -> dict[str, Any]:
+def shown(horizon: snapshots.Snapshot) -> dict[str, Any]:
     """Show what a process knows, whatever the numbers of its nodes are."""
     known: dict[str, Any] = {}
     names = horizon.fleet.uuids
@@ -380,7 +380,7 @@ def shown(horizon: timelines.Horizon) -> dict[str, Any]:
         known[uuid] = (
             here.host, here.busy, bool(horizon.ready >> number & 1),
             bool(horizon.usable >> number & 1),
-            sorted((booking.id, booking) for booking, _ in here.promised),
+            sorted((booking.uuid, booking) for booking, _ in here.promised),
             [(each.id.partition('/')[0] if not each.movable else each.id,
               each.start, each.end, each.margin, each.movable,
               {names[other] for other in range(len(names))

@@ -26,7 +26,7 @@ from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import connection
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Engine:
     :ivar clock: the time by which all processes judge promises.
     :ivar timer: seconds, never set back: for what this process judges for
         itself.
-    :ivar timelines: what this process knows of leases.
+    :ivar snapshots: what this process knows of all hosts.
     :ivar ironic: Ironic as seen by this service; ``None`` where the mirror
         is all that there is (tools, tests of the timeline).
     :ivar placement: where promised nodes are held; ``None`` where they are
@@ -49,7 +49,7 @@ class Engine:
     database: connection.Database
     clock: clock_module.Clock
     announcer: announce.Announcer
-    timelines: timelines.Timelines
+    snapshots: snapshots.SnapshotCache
     ironic: ironic_client.Ironic | None = None
     placement: placement_client.Placement | None = None
     nova: nova_client.Nova | None = None
@@ -73,7 +73,7 @@ def build(conf: cfg.ConfigOpts,
                   clock=clock or db_clock.DatabaseClock(
                       database, conf.database.max_clock_skew),
                   announcer=announce.Announcer(conf),
-                  timelines=timelines.Timelines(conf), ironic=ironic,
+                  snapshots=snapshots.SnapshotCache(conf), ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)
                              if conf.placement.enabled else None),
                   nova=(nova_client.Nova.over_http(conf)

@@ -29,7 +29,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import instants
@@ -51,7 +51,7 @@ class Room:
     """
 
     node_uuid: str
-    horizon: timelines.Horizon
+    horizon: snapshots.Snapshot
     difference: difference_module.Difference
     until: datetime.datetime | None
 
@@ -74,7 +74,7 @@ def one_of(engine: Engine, nodes: Sequence[facts.Node],
         nothing else was found.
     :raises Conflict: the node has changed since it was read.
     """
-    horizon = engine.timelines.look(engine.database, now)
+    horizon = engine.snapshots.snapshot(engine.database, now)
     known = {number: node for number, node in _numbered(horizon, nodes)}
     fit = [number for number in known if horizon.usable >> number & 1]
     start, end = instants.instant(now), _instant(until)
@@ -100,7 +100,7 @@ def on(engine: Engine, node: facts.Node, now: datetime.datetime,
     :param until: how long it is needed; ``None``: nobody knows.
     :raises Conflict: the node has changed since it was read.
     """
-    horizon = engine.timelines.look(engine.database, now)
+    horizon = engine.snapshots.snapshot(engine.database, now)
     for number, _ in _numbered(horizon, (node,)):
         _check(horizon, number, node)
         return _cleared(engine, horizon, number, instants.instant(now),
@@ -122,7 +122,7 @@ def _instant(until: datetime.datetime | None) -> int:
     return standing.ALWAYS[1] if until is None else instants.instant(until)
 
 
-def _numbered(horizon: timelines.Horizon, nodes: Iterable[facts.Node]
+def _numbered(horizon: snapshots.Snapshot, nodes: Iterable[facts.Node]
               ) -> Iterable[tuple[int, facts.Node]]:
     there = {uuid: number for number, uuid in enumerate(horizon.fleet.uuids)
              if horizon.standings[number] is not None}
@@ -131,7 +131,7 @@ def _numbered(horizon: timelines.Horizon, nodes: Iterable[facts.Node]
             yield there[node.uuid], node
 
 
-def _check(horizon: timelines.Horizon, number: int,
+def _check(horizon: snapshots.Snapshot, number: int,
            node: facts.Node) -> None:
     # NOTE: what was read of the node and what was planned on have to be of
     # one moment, since the commit names one generation for both.
@@ -139,7 +139,7 @@ def _check(horizon: timelines.Horizon, number: int,
         raise db_connection.Conflict(f'node {node.uuid} has changed')
 
 
-def _cleared(engine: Engine, horizon: timelines.Horizon, number: int,
+def _cleared(engine: Engine, horizon: snapshots.Snapshot, number: int,
              start: int, end: int) -> Room:
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     leaving: dict[str, leases.NodeBooking] = {}
@@ -162,7 +162,7 @@ def _cleared(engine: Engine, horizon: timelines.Horizon, number: int,
                  tuple(leaving[key] for key in cleared.homeless))
 
 
-def _made(horizon: timelines.Horizon, number: int, end: int,
+def _made(horizon: snapshots.Snapshot, number: int, end: int,
           after: pool.Pool,
           renamed: dict[str, leases.NodeBooking] | None = None,
           lost: tuple[leases.NodeBooking, ...] = ()) -> Room:

@@ -20,7 +20,7 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
@@ -92,7 +92,7 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
             '"count" and "duration" must be greater than zero.')
     wanted = lease_terms.requirement(hypervisor_properties,
                                      resource_properties)
-    horizon = retry.until_committed(lambda: engine.timelines.look(
+    horizon = retry.until_committed(lambda: engine.snapshots.snapshot(
         engine.database, engine.clock(), (wanted,)))
     hosts = horizon.eligible(wanted)
     by_class: dict[str | None, list[int]] = {}
@@ -117,7 +117,7 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
         count, datetime.timedelta(seconds=duration)))
 
 
-def _earliest(engine: Engine, horizon: timelines.Horizon, hosts: int,
+def _earliest(engine: Engine, horizon: snapshots.Snapshot, hosts: int,
               start: datetime.datetime, count: int,
               duration: datetime.timedelta) -> datetime.datetime | None:
     try:

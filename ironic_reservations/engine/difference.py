@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import dataclasses
 
 from ironic_reservations.engine import seen as seen_module
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.planner import leases
 from ironic_reservations.planner import standing
 from ironic_reservations.planner.pool import pool
@@ -40,7 +40,7 @@ class Difference:
     lost: tuple[leases.NodeBooking, ...] = ()
 
 
-def compare(horizon: timelines.Horizon, after: pool.Pool,
+def compare(horizon: snapshots.Snapshot, after: pool.Pool,
             own: frozenset[str] = frozenset(),
             renamed: Mapping[str, leases.NodeBooking] | None = None
             ) -> Difference:

@@ -90,14 +90,15 @@ class BookingState(enum.StrEnum):
 class NodeBooking:
     """One node promised to a reservation of a lease.
 
-    :ivar id: of its row.
+    :ivar id: of its row, by which those that start together are ordered; two
+        values with the same uuid are not told apart by it.
     :ivar uuid: of its row, given to no other ever; empty before it has one.
     :ivar place: tells the bookings of one reservation apart.
     :ivar lessee: what was written to the node, while it is there.
     :ivar lessee_before: what it stood in for.
     """
 
-    id: int
+    id: int = dataclasses.field(compare=False)
     reservation_id: str
     place: int
     node_uuid: str

@@ -169,6 +169,8 @@ _running_lock = threading.Lock()
 def start(engine: Engine) -> Reconciler:
     """Start the reconciler of this process, unless it runs.
 
+    All hosts are read once, on a thread of its own.
+
     To be called at each request: a server that forks after loading leaves
     the threads in the parent, so that each child starts its own.
     """
@@ -180,6 +182,8 @@ def start(engine: Engine) -> Reconciler:
         if _running is None or _running.pid != os.getpid():
             _running = Reconciler(engine)
             _running.start()
+            # NOTE: so that no request has to wait for all hosts to be read.
+            engine.snapshots.fill(engine.database, engine.clock)
         return _running
 
 

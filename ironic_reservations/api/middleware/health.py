@@ -32,19 +32,23 @@ _PATIENCE = 1.0
 class Database(pluginbase.HealthcheckBaseExtension):
     """Healthy as long as the database answers, and this host's clock is right.
 
+    That is, once the process knows all hosts: the first request must not
+    have to wait until they have been read.
+
     NOTE: asked on a connection of its own and on another thread, so that it
     is told in time whatever the database does.
     """
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.conf, {})
+        self._engine = engine
         self._clock = (
             engine.clock if isinstance(engine.clock, db_clock.DatabaseClock)
             else db_clock.DatabaseClock(engine.database,
                                         engine.conf.database.max_clock_skew))
 
     def healthcheck(self, server_port: int) -> pluginbase.HealthcheckResult:
-        """Ask the database for the time."""
+        """Ask the database for the time, and have all hosts read."""
         known, silent = self._clock.answered(_FRESH, _PATIENCE)
         if known is None:
             return pluginbase.HealthcheckResult(
@@ -60,6 +64,14 @@ class Database(pluginbase.HealthcheckBaseExtension):
         if self._clock.is_off(known):
             return pluginbase.HealthcheckResult(
                 available=False, reason='clock skewed', details=told)
+        if not self._engine.snapshots.filled:
+            self._engine.snapshots.fill(
+                self._engine.database, self._engine.clock).join(_PATIENCE)
+        if not self._engine.snapshots.filled:
+            return pluginbase.HealthcheckResult(
+                available=False, reason='timeline not read yet',
+                details='This process still reads what hosts are promised '
+                        'to, or could not; the log tells.')
         return pluginbase.HealthcheckResult(available=True, reason='OK',
                                             details=told)
 

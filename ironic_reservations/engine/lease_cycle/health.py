@@ -33,7 +33,7 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import lease_cycle
@@ -54,7 +54,7 @@ def check(engine: Engine) -> None:
     except errors.Contention as exc:
         LOG.info('Other nodes are looked for at the next pass: %s', exc)
     now = engine.clock()
-    horizon = engine.timelines.look(engine.database, now)
+    horizon = engine.snapshots.snapshot(engine.database, now)
     missing = _missing(horizon)
     _wake_without_lessee(engine, horizon.standings, now)
     with engine.database.read() as connection:
@@ -70,7 +70,8 @@ def check(engine: Engine) -> None:
         found = db_leases.read(connection, wrong)
     # NOTE: once more, after the leases have been read: the owner of one may
     # just have had its nodes replaced.
-    missing = _missing(engine.timelines.look(engine.database, engine.clock()))
+    missing = _missing(engine.snapshots.snapshot(engine.database,
+                                                 engine.clock()))
     for lease in found:
         if not lease.status.over:
             _flag(engine, lease, missing)
@@ -91,8 +92,8 @@ def reasons(engine: Engine, found: Iterable[leases.Lease]
                if lease.degraded and not lease.status.over]
     if not flagged:
         return {}
-    missing = _missing(engine.timelines.look(engine.database,
-                                             engine.clock()))
+    missing = _missing(engine.snapshots.snapshot(engine.database,
+                                                 engine.clock()))
     told = {}
     for lease in flagged:
         why = lease_context.sentence(list(dict.fromkeys(
@@ -103,7 +104,7 @@ def reasons(engine: Engine, found: Iterable[leases.Lease]
     return told
 
 
-def _missing(horizon: timelines.Horizon) -> dict[str, list[str]]:
+def _missing(horizon: snapshots.Snapshot) -> dict[str, list[str]]:
     """Return why lease reservations lack nodes that they were promised."""
     missing: dict[str, list[str]] = {}
     for booking, wanted in (*horizon.displaced(), *horizon.lacking()):
@@ -112,7 +113,7 @@ def _missing(horizon: timelines.Horizon) -> dict[str, list[str]]:
     return missing
 
 
-def _why(horizon: timelines.Horizon, booking: leases.NodeBooking,
+def _why(horizon: snapshots.Snapshot, booking: leases.NodeBooking,
          wanted: requirements.Requirement) -> str:
     """Tell what is wrong with the host of a booking."""
     number = horizon.fleet.number(booking.node_uuid)

@@ -29,6 +29,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import replan as lease_replan
@@ -286,6 +287,12 @@ def _commit(engine: Engine, before: leases.Lease, after: leases.Lease,
         if not db_leases.update(connection, before, after,
                                 lease_terms.due(after, now)):
             raise db_connection.Conflict('the lease has changed meanwhile')
+    # NOTE: when a booking ends that is taken back, the statement decides.
+    if replanned is not None and not replanned.ended:
+        engine.snapshots.commit(
+            replanned.difference.seen.generations, replanned.horizon.now,
+            before.bookings, snapshots.promised(after, after.bookings),
+            replanned.difference.homes)
 
 
 def _write(connection: sa.Connection, before: leases.Lease,

@@ -33,7 +33,7 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import limits as lease_limits
@@ -136,7 +136,8 @@ class _Request:
         project = self._project(now)
         project.check_one_more()
         mosts = project.mosts(ask.wishes, begin, ask.end)
-        horizon = engine.timelines.look(engine.database, now, self._wanted)
+        horizon = engine.snapshots.snapshot(engine.database, now,
+                                             self._wanted)
         demands = self._demands(horizon, max(begin, now), mosts)
         outcome = pool_planning.plan(horizon.pool, demands)
         if isinstance(outcome, pool_plans.PoolRefusal):
@@ -152,7 +153,7 @@ class _Request:
             engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
         return lease
 
-    def _demands(self, horizon: timelines.Horizon,
+    def _demands(self, horizon: snapshots.Snapshot,
                  begin: datetime.datetime, mosts: Sequence[int]
                  ) -> list[instances.Wish]:
         # NOTE: a lease that starts at once takes hosts that are ready; and
@@ -194,7 +195,7 @@ class _Request:
             made.append(lease_offers.within_limits(kind, now, ask))
         return made
 
-    def _lease(self, horizon: timelines.Horizon, begin: datetime.datetime,
+    def _lease(self, horizon: snapshots.Snapshot, begin: datetime.datetime,
                told: datetime.datetime,
                plan: pool_plans.PoolPlan) -> leases.Lease:
         ask, now = self._ask, horizon.now
@@ -216,7 +217,7 @@ class _Request:
         return lease if self._engine.nova is None else (
             leases.with_flavors(lease))
 
-    def _commit(self, horizon: timelines.Horizon, lease: leases.Lease,
+    def _commit(self, horizon: snapshots.Snapshot, lease: leases.Lease,
                 plan: pool_plans.PoolPlan) -> None:
         engine = self._engine
         changes = difference.compare(horizon, plan.pool)
@@ -229,6 +230,10 @@ class _Request:
                              self._digest)
             db_bookings.insert_many(connection, lease.bookings,
                                     lease.user_id, horizon.now)
+        engine.snapshots.commit(
+            changes.seen.generations, horizon.now,
+            added=snapshots.promised(lease, lease.bookings),
+            homes=changes.homes)
 
 
 def _served_before(engine: Engine, key: str | None,
@@ -262,7 +267,7 @@ def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
             wish.instances.reserved(resource_id, ident, wish.most)))
 
 
-def rows(horizon: timelines.Horizon, reservation_id: str,
+def rows(horizon: snapshots.Snapshot, reservation_id: str,
          granted: Sequence[instances.Promise], project_id: str | None,
          first: int = 0) -> tuple[leases.NodeBooking, ...]:
     """Give the rows for what the planner granted, without ids yet.
@@ -272,7 +277,8 @@ def rows(horizon: timelines.Horizon, reservation_id: str,
     return tuple(leases.NodeBooking(
         0, reservation_id, first + place, horizon.fleet.uuids[booking.node],
         instants.moment(booking.start), instants.moment(booking.end),
-        project_id=project_id) for place, booking in enumerate(granted))
+        project_id=project_id, uuid=str(uuid_module.uuid4()))
+        for place, booking in enumerate(granted))
 
 
 def _digests(ask: leases.LeaseAsk) -> tuple[str | None, str | None]:

@@ -58,4 +58,4 @@ def wanted_of(here: standing.Standing, row: leases.NodeBooking
               ) -> requirements.Requirement:
     """Give what a row that stands on a host asks of any host."""
     return next(wanted for other, wanted in here.promised
-                if other.id == row.id)
+                if other.uuid == row.uuid)

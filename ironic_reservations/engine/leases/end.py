@@ -25,6 +25,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.planner import leases
 
@@ -73,6 +74,11 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
                     else db_leases.update(connection, lease, deleting, now))
             if not done:
                 raise db_connection.Conflict('the lease has changed')
+        engine.snapshots.commit(
+            nodes.generations, now, lease.bookings,
+            snapshots.promised(lease, [dataclasses.replace(
+                booking, state=leases.BookingState.ENDING,
+                ends_at=min(booking.ends_at, now)) for booking in started]))
         return deleting
     ended = retry.until_committed(attempt, look)
     engine.announcer.tell_lease(announce.LEASE_DELETE, ended)

@@ -26,7 +26,7 @@ from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instants
@@ -52,7 +52,7 @@ def heal(engine: Engine) -> int:
     """
     def attempt() -> int:
         now = engine.clock()
-        horizon = engine.timelines.look(engine.database, now)
+        horizon = engine.snapshots.snapshot(engine.database, now)
         homeless = horizon.displaced()
         if not homeless:
             return 0
@@ -73,14 +73,14 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     """
     def attempt() -> int:
         now = engine.clock()
-        horizon = engine.timelines.look(engine.database, now)
+        horizon = engine.snapshots.snapshot(engine.database, now)
         with engine.database.snapshot() as connection:
             found = db_leases.read(connection, (lease_id,))
-        ids = {booking.id for lease in found
-               for each in lease.reservations
-               for booking in _leaving(each, booking_ids)}
+        uuids = {booking.uuid for lease in found
+                 for each in lease.reservations
+                 for booking in _leaving(each, booking_ids)}
         moving = [each for here in horizon.standings if here is not None
-                  for each in here.promised if each[0].id in ids]
+                  for each in here.promised if each[0].uuid in uuids]
         return _rehouse(engine, horizon, moving,
                         horizon.ready & ~horizon.fleet.mask(avoiding),
                         flag=False)
@@ -98,8 +98,8 @@ def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
     return leaving
 
 
-def _rehouse(engine: Engine, horizon: timelines.Horizon,
-             homeless: Sequence[timelines.Displaced], hosts: int,
+def _rehouse(engine: Engine, horizon: snapshots.Snapshot,
+             homeless: Sequence[snapshots.Displaced], hosts: int,
              flag: bool) -> int:
     """Plan bookings one by one, the first to start first, and commit.
 
@@ -155,12 +155,14 @@ def _rehouse(engine: Engine, horizon: timelines.Horizon,
                 {each.reservation_id for each in lacking} | {
                     row.reservation_id for row, _ in horizon.lacking()},
                 horizon.now)
+    engine.snapshots.commit(left_behind.also(difference.seen).generations,
+                            horizon.now, homes=difference.homes)
     if moved:
         _tell(engine, {each.reservation_id for each in moved})
     return len(moved)
 
 
-def _without(horizon: timelines.Horizon, there: pool.Pool,
+def _without(horizon: snapshots.Snapshot, there: pool.Pool,
              rows: Sequence[leases.NodeBooking]) -> pool.Pool | None:
     """Take rows out of the pool, as far as they are drawn there.
 
@@ -183,10 +185,10 @@ def _parts(there: pool.Pool, number: int,
             if standing.whole(each.id) in names]
 
 
-def _units(horizon: timelines.Horizon, homeless: Sequence[timelines.Displaced]
-           ) -> list[list[timelines.Displaced]]:
+def _units(horizon: snapshots.Snapshot, homeless: Sequence[snapshots.Displaced]
+           ) -> list[list[snapshots.Displaced]]:
     """Put together what has to be on one host, by when it starts."""
-    found: dict[str, list[timelines.Displaced]] = {}
+    found: dict[str, list[snapshots.Displaced]] = {}
     for row, wanted in homeless:
         here = horizon.standing(horizon.fleet.number(row.node_uuid))
         asked = here.instances.get(row.reservation_id)

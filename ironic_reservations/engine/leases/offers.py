@@ -20,7 +20,7 @@ import datetime
 import json
 from typing import Any
 
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.planner import bookings
@@ -41,7 +41,7 @@ _AHEAD = datetime.timedelta(days=366)
 _WINDOWS = 10
 
 
-def make(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+def make(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
          demands: Sequence[instances.Wish],
          latest: datetime.datetime | None,
          project: limits.Project) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def make(horizon: timelines.Horizon, ask: leases.LeaseAsk,
         *_other_class(horizon, ask, demands)]
 
 
-def _permitted(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+def _permitted(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
                demands: Sequence[instances.Wish],
                offer: pool_offers.PoolOffer, until: datetime.datetime,
                project: limits.Project) -> leases.LeaseAsk | None:
@@ -94,7 +94,7 @@ def _permitted(horizon: timelines.Horizon, ask: leases.LeaseAsk,
     return None
 
 
-def nowhere_together(horizon: timelines.Horizon, demand: instances.Wish,
+def nowhere_together(horizon: snapshots.Snapshot, demand: instances.Wish,
                      count: int) -> bool:
     """Tell whether so many instances are to be together that never can be."""
     if (isinstance(demand, bookings.Demand) or demand.affinity is not True
@@ -129,7 +129,7 @@ def _resized(wish: leases.Wish, demand: instances.Wish) -> leases.Wish:
     return dataclasses.replace(wish, least=demand.amount, most=demand.amount)
 
 
-def _other_class(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+def _other_class(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
                  demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
     """Offer hosts of another class, where the class is all that is asked."""
     if len(demands) != 1:
@@ -159,7 +159,7 @@ def _other_class(horizon: timelines.Horizon, ask: leases.LeaseAsk,
     return []
 
 
-def _apart(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+def _apart(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
            demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
     """Offer any hosts to instances that asked for one together."""
     split: list[instances.Wish] = []
@@ -180,7 +180,7 @@ def _apart(horizon: timelines.Horizon, ask: leases.LeaseAsk,
         ask, wishes=tuple(wishes)))]
 
 
-def _told(kind: str, horizon: timelines.Horizon,
+def _told(kind: str, horizon: snapshots.Snapshot,
           ask: leases.LeaseAsk) -> dict[str, Any]:
     start = ask.start or horizon.now
     window = f'from {shown(start)} until {shown(ask.end)}'

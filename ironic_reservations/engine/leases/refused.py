@@ -19,7 +19,7 @@ import datetime
 from typing import Any
 
 from ironic_reservations import errors
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import offers
 from ironic_reservations.planner import bookings
@@ -39,7 +39,7 @@ _TOLD = 20
 _MOVABLE = 'leases that have not started'
 
 
-def refusal(horizon: timelines.Horizon, ask: leases.LeaseAsk,
+def refusal(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
             demands: Sequence[instances.Wish],
             refused: pool_plans.PoolRefusal,
             latest: datetime.datetime | None,
@@ -59,7 +59,7 @@ def refusal(horizon: timelines.Horizon, ask: leases.LeaseAsk,
     return errors.LeaseRefused(told, reasons=[reason], offers=made)
 
 
-def of_change(horizon: timelines.Horizon, project_id: str | None, place: int,
+def of_change(horizon: snapshots.Snapshot, project_id: str | None, place: int,
               wanted: leases.LeaseReservation,
               refused: pool_plans.PoolRefusal,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
@@ -81,7 +81,7 @@ def of_change(horizon: timelines.Horizon, project_id: str | None, place: int,
         reasons=[reason], offers=made)
 
 
-def _reason(horizon: timelines.Horizon, project_id: str | None, place: int,
+def _reason(horizon: snapshots.Snapshot, project_id: str | None, place: int,
             wanted: leases.Wish | leases.LeaseReservation,
             refused: pool_plans.PoolRefusal) -> dict[str, Any]:
     demand = refused.demand
@@ -98,7 +98,7 @@ def _reason(horizon: timelines.Horizon, project_id: str | None, place: int,
     return told
 
 
-def _why(horizon: timelines.Horizon, place: int,
+def _why(horizon: snapshots.Snapshot, place: int,
          wanted: leases.Wish | leases.LeaseReservation,
          refused: pool_plans.PoolRefusal,
          at: datetime.datetime | None) -> tuple[str, str]:
@@ -157,7 +157,7 @@ def _matching(hosts: int) -> str:
     return '1 host matches' if hosts == 1 else f'{hosts} hosts match'
 
 
-def _hosts_needed(horizon: timelines.Horizon, demand: instances.Wish) -> int:
+def _hosts_needed(horizon: snapshots.Snapshot, demand: instances.Wish) -> int:
     """Return the least number of hosts, whatever else is on them."""
     if isinstance(demand, bookings.Demand):
         return demand.least
@@ -166,7 +166,7 @@ def _hosts_needed(horizon: timelines.Horizon, demand: instances.Wish) -> int:
     return 1
 
 
-def _lacking(horizon: timelines.Horizon,
+def _lacking(horizon: snapshots.Snapshot,
              each: pool_plans.HostShortage) -> dict[str, Any]:
     """Return the resources that a host has too little of, and when."""
     return {
@@ -200,7 +200,7 @@ def _asked(request: flavors.Request) -> str:
                if traits else '') + '.')
 
 
-def _in_shares(horizon: timelines.Horizon,
+def _in_shares(horizon: snapshots.Snapshot,
                wanted: leases.Wish | leases.LeaseReservation) -> str:
     count = horizon.pool.compute.bit_count()
     if wanted.instances is not None or not count:
@@ -210,7 +210,7 @@ def _in_shares(horizon: timelines.Horizon,
             '"virtual:instance".')
 
 
-def _unfit(horizon: timelines.Horizon, numbers: int) -> str:
+def _unfit(horizon: snapshots.Snapshot, numbers: int) -> str:
     told = []
     for number in fleet.members(numbers)[:_TOLD]:
         here = horizon.standing(number)
@@ -218,7 +218,7 @@ def _unfit(horizon: timelines.Horizon, numbers: int) -> str:
     return f' Not usable: {"; ".join(told)}.' if told else ''
 
 
-def _blockers(horizon: timelines.Horizon, project_id: str | None,
+def _blockers(horizon: snapshots.Snapshot, project_id: str | None,
               blocking: Sequence[instances.Promise]) -> list[dict[str, Any]]:
     rows = {standing.name(booking): booking
             for number in {each.node for each in blocking}

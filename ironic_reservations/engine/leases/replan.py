@@ -19,13 +19,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import timelines
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import terms as lease_terms
@@ -53,7 +54,7 @@ class Replanned:
     :ivar added: rows without ids.
     """
 
-    horizon: timelines.Horizon
+    horizon: snapshots.Snapshot
     difference: difference_module.Difference
     lease: leases.Lease
     kept: tuple[leases.NodeBooking, ...]
@@ -83,12 +84,13 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
                                                each.resource_properties,
                                                each.instances)
               for each in after.reservations}
-    horizon = engine.timelines.look(engine.database, now, wanted.values())
+    horizon = engine.snapshots.snapshot(engine.database, now,
+                                        wanted.values())
     task = _Task(engine, horizon, before, after, changes, wanted, until)
     return task.started() if started(before, now) else task.pending()
 
 
-def _check_unmoved(horizon: timelines.Horizon, lease: leases.Lease) -> None:
+def _check_unmoved(horizon: snapshots.Snapshot, lease: leases.Lease) -> None:
     """Check that a lease is where it was when it was read.
 
     :raises Conflict: it is not.
@@ -106,7 +108,7 @@ def _check_unmoved(horizon: timelines.Horizon, lease: leases.Lease) -> None:
 class _Task:
     """One lease that is planned anew on one horizon."""
 
-    def __init__(self, engine: Engine, horizon: timelines.Horizon,
+    def __init__(self, engine: Engine, horizon: snapshots.Snapshot,
                  before: leases.Lease, after: leases.Lease,
                  changes: leases.LeaseChange,
                  wanted: dict[str, requirements.Requirement],
@@ -360,18 +362,18 @@ class _Task:
                      kept: Sequence[leases.NodeBooking]
                      ) -> list[leases.NodeBooking]:
         """Give what a compute host has no room for beside what stays."""
-        staying = {row.id for row in kept}
+        staying = {row.uuid for row in kept}
         end = instants.instant(self._after.end)
         there = [instance_standing.seated(
             standing.of_row(row, 0, self._horizon.now, 0, 1),
             here.instances[row.reservation_id]) for row, _ in here.promised]
-        known = {row.id for row, _ in instance_standing.excess(here, there)}
+        known = {row.uuid for row, _ in instance_standing.excess(here, there)}
         longer = [dataclasses.replace(each, end=end, movable=False)
-                  if row.id in staying else each
+                  if row.uuid in staying else each
                   for each, (row, _) in zip(there, here.promised,
                                             strict=True)]
         return [row for row, _ in instance_standing.excess(here, longer)
-                if row.id not in known and row.id not in staying]
+                if row.uuid not in known and row.uuid not in staying]
 
     def _home(self, key: str, row: leases.NodeBooking) -> instances.Wish:
         here = self._horizon.standing(self._number(row))
@@ -422,7 +424,7 @@ class _Task:
             0, reservation_id, first + place,
             self._horizon.fleet.uuids[booking.node],
             instants.moment(booking.start), instants.moment(booking.end),
-            project_id=self._before.project_id)
+            project_id=self._before.project_id, uuid=str(uuid_module.uuid4()))
             for place, booking in enumerate(granted))
 
     def _refused(self, refused: pool_plans.PoolRefusal, free: pool.Pool,

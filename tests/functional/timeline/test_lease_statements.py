@@ -192,8 +192,8 @@ class TestLeaseStatements(world.TestCase):
 
     def test_nothing_is_read_again_that_has_not_changed(self):
         there = self.filled(100, 1000)
-        there.engine.timelines.look(there.engine.database,
+        there.engine.snapshots.snapshot(there.engine.database,
                                     there.world.clock())
         self.assertEqual(1, self.statements(
-            there.engine.timelines.look, there.engine.database,
+            there.engine.snapshots.snapshot, there.engine.database,
             there.world.clock()))

@@ -67,7 +67,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         return (self.world.clock.now - world.NOON).total_seconds() / HOUR
 
     def horizon(self):
-        return self.engine.timelines.look(self.engine.database,
+        return self.engine.snapshots.snapshot(self.engine.database,
                                           self.world.clock.now)
 
     def possible(self, node, seconds):

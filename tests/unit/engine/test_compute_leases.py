@@ -213,6 +213,6 @@ class TestHealing(ComputeTestCase):
     def host(self, uuid) -> leases.Host:
         """Read a host."""
         now = self.world.clock()
-        horizon = self.world.engine.timelines.look(
+        horizon = self.world.engine.snapshots.snapshot(
             self.world.engine.database, now)
         return horizon.standing(horizon.fleet.number(uuid)).host

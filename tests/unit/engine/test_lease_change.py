@@ -492,16 +492,16 @@ class TestRaces(_Changes):
         """Have something happen after the lease was read, before the rest.
         """
         class Interrupted:
-            def look(_, *args, **kwargs):
+            def snapshot(_, *args, **kwargs):
                 if actions:
                     actions.pop()()
-                return self.engine.timelines.look(*args, **kwargs)
+                return self.engine.snapshots.snapshot(*args, **kwargs)
 
             def __getattr__(_, name):
-                return getattr(self.engine.timelines, name)
+                return getattr(self.engine.snapshots, name)
         actions = [action]
         return leasing.Leasing(self.leasing.world, dataclasses.replace(
-            self.engine, timelines=Interrupted()))
+            self.engine, snapshots=Interrupted()))
 
     def test_host_taken_between_plan_and_commit(self):
         """Who is outrun plans again."""
