@@ -54,7 +54,7 @@ LIVES: Mapping[str, int] = {
     'allocate': 1, 'look_round': 1}
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
-                           'close': 1}
+                           'close': 1, 'tidy': 1}
 
 
 @dataclasses.dataclass(frozen=True)

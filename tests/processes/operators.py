@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import datetime
 import threading
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.processes import mix as mixes
 
 _RETRIES = 20
 _FAKE = 'fake-hardware'
+#: For how long a node is deployed before an operator looks after it.
+_LONG = datetime.timedelta(seconds=20)
 
 
 class Operator:
@@ -44,7 +47,8 @@ class Operator:
     def run(self) -> None:
         """Work until the storm is over."""
         acts = {'maintain': self._maintain, 'recreate': self._recreate,
-                'reclass': self._reclass, 'close': self._close}
+                'reclass': self._reclass, 'close': self._close,
+                'tidy': self._tidy}
         often = [self._mix.acts.get(name, 0) for name in acts]
         while self._asker.wait(*self._mix.rounds):
             if any(often):
@@ -94,6 +98,22 @@ class Operator:
             {'op': 'add', 'path': '/properties', 'value': self._sizes}])
         self._insist('operate-enroll', 'PUT', path + '/states/power',
                      {'target': 'power off'})
+
+    def _tidy(self, _: str) -> None:
+        """Undeploy what has been deployed for long: nobody may know of it."""
+        seen = self._asker.ask(
+            'look', 'GET',
+            '/v1/nodes?fields=uuid,provision_state,provision_updated_at')
+        if seen.status != 200:
+            return
+        long_ago = (datetime.datetime.now(datetime.UTC) - _LONG).isoformat()
+        for node in seen.document['nodes']:
+            if node['provision_state'] in ('active', 'deploy failed') and (
+                    node['provision_updated_at'] or '') < long_ago:
+                self._asker.ask(
+                    'undeploy', 'PUT',
+                    f'/v1/nodes/{node["uuid"]}/states/provision',
+                    {'target': 'deleted'})
 
     def _insist(self, op: str, method: str, path: str, body: Any = None,
                 version: str | None = None) -> None:

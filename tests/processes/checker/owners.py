@@ -63,7 +63,10 @@ class Sure:
 
 @dataclasses.dataclass(frozen=True)
 class _Shown:
-    """A promise in an answer."""
+    """A promise in an answer.
+
+    :ivar asked: when it was asked for, at the latest.
+    """
 
     owner: str
     node: str
@@ -71,7 +74,7 @@ class _Shown:
     proofs: frozenset[str]
     exchange: history.Exchange
     lease: bool
-    in_use: bool = False
+    asked: float
 
 
 def find(told: history.History) -> list[Sure]:
@@ -103,8 +106,9 @@ def _disturbs(told: history.History, by: history.Exchange,
     if by.plain_path.startswith(f'/v1/nodes/{shown.node}'):
         if by.op in ('undeploy', 'unbind'):
             # NOTE: a reservation that was used is over once its node is
-            # free, which takes time; it never becomes sure again.
-            return not shown.lease
+            # free, which takes time; it never becomes sure again.  What was
+            # over before it was asked for means another one.
+            return not shown.lease and by.over(told.late) > shown.asked
         # NOTE: that a node has gone is seen later.  Maintenance ends nothing.
         return (by.op in ('operate-delete', 'operate-enroll')
                 and by.over(told.late) + _SEEN > shown.exchange.sent)
@@ -112,7 +116,10 @@ def _disturbs(told: history.History, by: history.Exchange,
 
 
 def _reservations(told: history.History) -> Iterator[_Shown]:
+    asked: dict[str, float] = {}
     for each in told.exchanges:
+        if each.op == 'reserve' and isinstance(each.body, dict):
+            asked.setdefault(str(each.body.get('uuid')), each.sent)
         if not each.done:
             continue
         for given in _given(each.answer):
@@ -120,7 +127,9 @@ def _reservations(told: history.History) -> Iterator[_Shown]:
             yield _Shown(
                 given['uuid'], given['node_uuid'],
                 math.inf if in_use else told.at(given['expires_at']),
-                frozenset((given['uuid'],)), each, False, in_use)
+                frozenset((given['uuid'],)), each, False,
+                # NOTE: where it was not made here, any time before.
+                asked.get(given['uuid'], -math.inf))
 
 
 def _given(answer: Any) -> Iterable[dict[str, Any]]:
@@ -155,4 +164,5 @@ def _leases(told: history.History) -> Iterator[_Shown]:
                         yield _Shown(
                             lease['id'], node['uuid'],
                             told.at(lease['end_date']),
-                            frozenset((reservation['id'],)), each, True)
+                            frozenset((reservation['id'],)), each, True,
+                            each.sent)

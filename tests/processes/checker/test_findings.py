@@ -150,6 +150,16 @@ class SureTestCase(unittest.TestCase):
                      500, 202)
         self.assertIn((20.1, 500.0), self._sure(used, away))
 
+    def test_undeploy_for_somebody_before(self) -> None:
+        """What was over before it was asked for changes nothing."""
+        before, unknown = (
+            asked('undeploy', 'PUT', f'/v1/nodes/{N}/states/provision', 5,
+                  status) for status in (202, None))
+        mine = reserved('u', 10, 100)
+        self.assertEqual([(10.1, 100 - owners.MARGIN)],
+                         self._sure(before, mine))
+        self.assertEqual([], self._sure(unknown, mine))
+
     def test_lease_while_it_is_active(self) -> None:
         """With the nodes that are bound."""
         self.assertEqual([(10.1, 100 - owners.MARGIN)],

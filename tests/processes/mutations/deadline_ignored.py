@@ -24,7 +24,8 @@ from tests.processes import mix
 #: stands still goes on.
 BEST = mix.Best(mix.Mix(
     faults={'stop_at_commit': 1}, aims=('INSERT INTO passages',),
-    lives={'squat': 1, 'reserve': 1}, classes={'gold': 2, 'silver': 1},
+    lives={'squat': 1, 'reserve': 3}, acts={'tidy': 1}, rounds=(1.0, 3.0),
+    classes={'gold': 2, 'silver': 1},
     pause=(0.5, 2.0), times=mix.Times(passage=5, conductor=2,
                                       longest_stop=30.0, late=90.0)))
 

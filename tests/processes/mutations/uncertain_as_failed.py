@@ -22,7 +22,8 @@ from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
     faults={'hold_rpc': 1}, pause=(0.2, 0.8),
-    lives={'reserve': 2, 'squat': 1}, classes={'gold': 2, 'silver': 1},
+    lives={'reserve': 4, 'squat': 1}, acts={'tidy': 1}, rounds=(1.0, 3.0),
+    classes={'gold': 3, 'silver': 2},
     times=mix.Times(conductor=20, longest_rpc_hold=15.0)))
 
 
