@@ -49,17 +49,22 @@ class Balancer:
     :param choice: whose turn it is.
     :param late: called for each request that is held back, with how long.
     :param place: where it listens.
+    :param silent: tells of a target whether it has not answered for a while;
+        then others come first.
     :ivar port: where clients connect to.
     """
 
     def __init__(self, net: wire.Wire, targets: Sequence[tuple[str, int]],
                  choice: random.Random,
                  late: Callable[[str, float], None],
-                 place: tuple[str, int] = ('127.0.0.1', 0)) -> None:
+                 place: tuple[str, int] = ('127.0.0.1', 0),
+                 silent: Callable[[tuple[str, int]], bool] | None = None
+                 ) -> None:
         self._net = net
         self._targets = tuple(targets)
         self._choice = choice
         self._late = late
+        self._silent = silent or (lambda target: False)
         self._lock = threading.Lock()
         self._holds: list[tuple[float, Callable[[bytes], bool]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,6 +126,7 @@ class Balancer:
                 self._on_hold -= 1
         targets = list(self._targets)
         self._choice.shuffle(targets)
+        targets.sort(key=self._silent)
         for target in targets:
             try:
                 there, back = await asyncio.open_connection(*target)

@@ -49,6 +49,8 @@ _IRONIC_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
                   'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
 #: The usual port of JSON-RPC.
 _RPC = 8089
+#: How long, in seconds, until it is noticed that an API does not answer.
+_NOTICED = 2.0
 #: Which processes run another release, where there is one.
 _BESIDE = ('api-0', 'reconciler-0')
 SIZES = {'cpus': 8, 'memory_mb': 16384, 'local_gb': 100}
@@ -116,7 +118,7 @@ class Cloud(fixtures.Fixture):
                      for number in range(3)]
         self.balancer = balancer.Balancer(
             self.wire, [('127.0.0.1', port) for port in ports], self.choice,
-            self._late)
+            self._late, silent=self._silent)
         for each in self.processes:
             each.start()
         for each in self.processes:
@@ -222,6 +224,12 @@ class Cloud(fixtures.Fixture):
             'reconciler', name, self.folder, ('--config-file', str(path)),
             environment=self._environment, path=self._release(name)))
         self.processes[-1].start()
+
+    def _silent(self, target: tuple[str, int]) -> bool:
+        """Return whether a balancer would know that an API does not answer."""
+        return any(each.stopped_for > _NOTICED and each.url is not None
+                   and each.url.endswith(f':{target[1]}/')
+                   for each in self.processes)
 
     def _release(self, name: str) -> tuple[pathlib.Path, ...]:
         """Return where the release is that a process runs, if another one.

@@ -121,7 +121,8 @@ class Faults:
         timer.start()
 
     def _long(self) -> float:
-        return self._choice.uniform(1, self._times.longest_stop)
+        return self._choice.uniform(self._times.shortest_stop,
+                                    self._times.longest_stop)
 
     def _may_go(self, which: process.Process) -> bool:
         """Return whether others of its kind are there in its place."""
@@ -153,7 +154,8 @@ class Faults:
 
     def _stop_now(self, which: process.Process, fault: str,
                   seconds: float) -> None:
-        if which.pause():
+        others = sum(each.stopped for each in self._cloud.processes)
+        if others < self._mix.stopped and which.pause():
             self.tell(fault, process=which.name, seconds=seconds)
             self._after(seconds, which.resume)
 

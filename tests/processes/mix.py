@@ -38,6 +38,7 @@ class Times:
     conductor: int = 15
     claim: int = 5
     client: float = 10.0
+    shortest_stop: float = 1.0
     longest_stop: float = 14.0
     longest_hold: float = 20.0
     longest_rpc_hold: float = 10.0
@@ -78,6 +79,7 @@ class Mix:
         is meant for it, in the words of its statements; any where it is
         empty.
     :ivar held: what a request has to have in it to be held back.
+    :ivar stopped: how many processes are stopped at once, at most.
     :ivar off: by how much wall clocks are off, in seconds.
     """
 
@@ -99,6 +101,7 @@ class Mix:
     ended: float = 0.6
     aims: tuple[str, ...] = ()
     held: str = ''
+    stopped: int = 5
     off: tuple[float, ...] = (0.0, 0.0, 1.5, -1.5, 30.0, -30.0)
     times: Times = dataclasses.field(default_factory=Times)
 

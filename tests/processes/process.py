@@ -23,6 +23,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 
 import requests
 
@@ -55,6 +56,7 @@ class Process:
         self.name = name
         self.url = url
         self.stopped = False
+        self._paused_at = 0.0
         self.off = 0.0
         self._folder = folder
         self._arguments = arguments
@@ -75,6 +77,11 @@ class Process:
         """Whether it is there, be it stopped."""
         return (self._child is not None
                 and self._child.process.poll() is None)
+
+    @property
+    def stopped_for(self) -> float:
+        """For how long it has been stopped, in seconds."""
+        return time.monotonic() - self._paused_at if self.stopped else 0.0
 
     @property
     def serves(self) -> bool:
@@ -131,6 +138,7 @@ class Process:
         with self._lock:
             if self.running and not self.stopped:
                 self._signal(signal.SIGSTOP)
+                self._paused_at = time.monotonic()
                 self.stopped = True
                 return True
         return False

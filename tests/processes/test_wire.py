@@ -94,6 +94,19 @@ class BalancerTestCase(_TestCase):
         self.assertTrue(self.server.got.get(timeout=_SOON).endswith(
             b'\r\n\r\n{}'))
 
+    def test_request_goes_to_one_that_answers(self) -> None:
+        """One that is known to be silent comes last."""
+        silent = _Server(b'HTTP/1.1 500 Silent')
+        self.addCleanup(silent.close)
+        between = balancer.Balancer(
+            self.net, (('127.0.0.1', silent.port),
+                       ('127.0.0.1', self.server.port)),
+            random.Random(1), lambda what, seconds: None,
+            silent=lambda target: target[1] == silent.port)
+        for _ in range(5):
+            self.assertIn(b'204', self._send(between.port,
+                                             _REQUEST).recv(65536))
+
     def test_held_request_outlives_its_client(self) -> None:
         """It is delivered once nobody waits for it any more."""
         self.balancer.hold(0.2)

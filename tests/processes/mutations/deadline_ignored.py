@@ -25,9 +25,9 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={'stop_at_commit': 1}, aims=('INSERT INTO passages',),
     lives={'squat': 1, 'reserve': 3}, acts={'tidy': 1}, rounds=(1.0, 3.0),
-    classes={'gold': 2, 'silver': 1},
-    pause=(0.5, 2.0), times=mix.Times(passage=5, conductor=2,
-                                      longest_stop=30.0, late=90.0)))
+    classes={'gold': 2, 'silver': 1}, pause=(0.5, 2.0), stopped=1,
+    times=mix.Times(passage=5, conductor=2, shortest_stop=24.0,
+                    longest_stop=34.0, late=90.0)))
 
 
 def apply() -> None:
