@@ -30,6 +30,8 @@ from tests.processes import process
 _BAD = 4.5
 #: How often the last of a kind goes, too.
 _ALONE = 0.1
+#: For how long, in seconds, one that is alone is left at work.
+_WORKS = 8.0
 #: How long a statement that writes is held back, in seconds.
 _LONGEST_WRITE = 6.0
 #: How often it is a write that is held back, and not just any request.
@@ -125,10 +127,15 @@ class Faults:
                                     self._times.longest_stop)
 
     def _may_go(self, which: process.Process) -> bool:
-        """Return whether others of its kind are there in its place."""
+        """Return whether others of its kind are there in its place.
+
+        NOTE: where there is one of its kind only, it gets its time to work.
+        """
         others = [each for each in self._cloud.of(which.role)
                   if each is not which]
-        return (not others or any(each.serves for each in others)
+        if not others:
+            return which.serves and which.undisturbed_for > _WORKS
+        return (any(each.serves for each in others)
                 or self._choice.random() < _ALONE)
 
     def _kill(self) -> None:

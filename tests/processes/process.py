@@ -57,6 +57,7 @@ class Process:
         self.url = url
         self.stopped = False
         self._paused_at = 0.0
+        self._went_on_at = 0.0
         self.off = 0.0
         self._folder = folder
         self._arguments = arguments
@@ -84,6 +85,11 @@ class Process:
         return time.monotonic() - self._paused_at if self.stopped else 0.0
 
     @property
+    def undisturbed_for(self) -> float:
+        """How long ago it was started, or went on, in seconds."""
+        return time.monotonic() - self._went_on_at
+
+    @property
     def serves(self) -> bool:
         """Whether it takes requests now."""
         if not self.running or self.stopped:
@@ -104,6 +110,7 @@ class Process:
             if self.running or self._over:
                 return
             self.off, self.stopped = off, False
+            self._went_on_at = time.monotonic()
             self._child = NURSERY.submit(
                 child.Child, self.name,
                 [sys.executable, '-W', 'ignore', '-m',
@@ -148,6 +155,7 @@ class Process:
         with self._lock:
             if self.running and self.stopped:
                 self._signal(signal.SIGCONT)
+                self._went_on_at = time.monotonic()
             self.stopped = False
 
     def kill(self) -> None:
