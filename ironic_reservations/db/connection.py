@@ -31,6 +31,7 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.db import answer_limit
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 
@@ -265,6 +266,9 @@ def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
     name = engine.dialect.name
     if name != 'sqlite':
         sa.event.listen(engine, 'connect', sessions.listener(limits))
+    if engine.dialect.driver == 'psycopg2':
+        sa.event.listen(engine, 'do_connect', answer_limit.listener(
+            limits.statement + sessions.MORE))
     if name == 'sqlite':
         sa.event.listen(engine, 'connect', _on_sqlite_connect)
     elif name in _MYSQL:

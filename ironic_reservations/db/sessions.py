@@ -32,7 +32,7 @@ import sqlalchemy as sa
 _KEEPALIVE = (10, 3, 5)
 #: How much longer than a statement may take its answer is waited for, in
 #: seconds.
-_MORE = 5
+MORE = 5
 #: How long a session that has no limit of its own for an open transaction,
 #: as those of MySQL have none, may do nothing at all, in seconds.
 _ABANDONED = 60
@@ -84,7 +84,7 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
     :param parameters: [database] connection_parameters.
     """
     # NOTE: beyond this nobody answers any more, not even with an error.
-    answer = limits.statement + _MORE
+    answer = limits.statement + MORE
     driver = f'{url.get_backend_name()}+{url.get_driver_name()}'
     wanted: dict[str, int] = {}
     if driver in _MYSQL_DRIVERS:

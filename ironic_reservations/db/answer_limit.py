@@ -1,0 +1,134 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""An end to waiting for a server that says nothing, though its host is up.
+
+A server that is stopped, or a proxy that swallows everything, still
+acknowledges on TCP, and libpq waits for its answer as long as that lasts. So
+whoever waits is watched, and the connection is shut down when it takes longer
+than any statement may: libpq finds it closed then, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import functools
+import os
+import socket
+import threading
+import time
+from typing import Any
+
+#: How late, in seconds, it may be noticed that somebody waits for too long.
+_TICK = 0.5
+
+
+class _Watch:
+    """Who waits for an answer, and until when."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: dict[int, tuple[float, Any]] = {}
+        self._number = 0
+        self._thread: threading.Thread | None = None
+
+    @contextlib.contextmanager
+    def within(self, connection: Any, seconds: float) -> Iterator[None]:
+        """Shut a connection down unless the block ends in time."""
+        with self._changed:
+            self._number += 1
+            number = self._number
+            self._waiting[number] = time.monotonic() + seconds, connection
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name='database-answers', daemon=True)
+                self._thread.start()
+            elif len(self._waiting) == 1:
+                self._changed.notify()
+        try:
+            yield
+        finally:
+            with self._changed:
+                del self._waiting[number]
+
+    def _run(self) -> None:
+        with self._changed:
+            while True:
+                if not self._waiting:
+                    self._changed.wait()
+                now = time.monotonic()
+                for deadline, connection in self._waiting.values():
+                    if now > deadline:
+                        _shut_down(connection)
+                # NOTE: lets go of the lock meanwhile.
+                self._changed.wait(_TICK)
+
+
+def _shut_down(connection: Any) -> None:
+    with contextlib.suppress(Exception):
+        # NOTE: of a copy, since the number itself is libpq's to close.
+        with socket.socket(fileno=os.dup(connection.fileno())) as way:
+            way.shutdown(socket.SHUT_RDWR)
+
+
+_watch = _Watch()
+
+
+def _begin_anew() -> None:
+    """Forget what the parent process waits for, and its thread."""
+    global _watch
+    _watch = _Watch()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+
+
+def listener(seconds: float) -> Callable[..., None]:
+    """Return what is to be called before psycopg2 makes a connection.
+
+    :param seconds: for how long an answer is waited for.
+    """
+    def on_do_connect(dialect: Any, record: Any, arguments: Any,
+                      parameters: dict[str, Any]) -> None:
+        parameters.setdefault('connection_factory', _connections(
+            dialect.loaded_dbapi.extensions, seconds))
+    return on_do_connect
+
+
+@functools.cache
+def _connections(extensions: Any, seconds: float) -> Any:
+    """Return the class of connections that wait for so long at most."""
+    class Cursor(extensions.cursor):  # type: ignore[misc]
+        def execute(self, *args: Any, **kwargs: Any) -> Any:
+            with _watch.within(self.connection, seconds):
+                return super().execute(*args, **kwargs)
+
+        def executemany(self, *args: Any, **kwargs: Any) -> Any:
+            with _watch.within(self.connection, seconds):
+                return super().executemany(*args, **kwargs)
+
+    class Connection(extensions.connection):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.cursor_factory = Cursor
+
+        def commit(self) -> None:
+            with _watch.within(self, seconds):
+                super().commit()
+
+        def rollback(self) -> None:
+            with _watch.within(self, seconds):
+                super().rollback()
+
+    return Connection
