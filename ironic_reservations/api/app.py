@@ -24,20 +24,13 @@ from oslo_middleware import request_id
 import pecan
 
 from ironic_reservations import policies
-from ironic_reservations.api import expose
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.controllers import root
-from ironic_reservations.api.controllers.v1 import availability
-from ironic_reservations.api.controllers.v1 import hosts
-from ironic_reservations.api.controllers.v1 import leases
-from ironic_reservations.api.controllers.v1 import limits
-from ironic_reservations.api.controllers.v1 import reservations
-from ironic_reservations.api.middleware import body
-from ironic_reservations.api.middleware import errors as api_errors
 from ironic_reservations.api.middleware import front
 from ironic_reservations.api.middleware import health
 from ironic_reservations.api.middleware import metrics as api_metrics
+from ironic_reservations.api.middleware import strict
 from ironic_reservations.api.middleware import unread
 from ironic_reservations.engine import Engine
 
@@ -63,8 +56,13 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
         requests come authenticated.
     """
     metrics = api_metrics.Metrics(engine)
-    inside = body.Gate(_Pecan(_resources(engine, enforcer, metrics, conf)),
-                       conf.api.max_request_body_size)
+    controllers = root.RootController(engine, enforcer, metrics)
+    inside = strict.Strict(
+        pecan.make_app(
+            controllers, force_canonical=False,
+            guess_content_type_from_ext=False, debug=False,
+            context_local_factory=_context_local),
+        root.routes(controllers), conf.api.max_request_body_size)
     guarded: wsgi.Application = _Identified(inside, identity)
     if authenticate is not None:
         guarded = authenticate(guarded)
@@ -77,56 +75,6 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
     return unread.Unread(RequestId(app, conf))
-
-
-def _resources(engine: Engine, enforcer: policies.Enforcer,
-               metrics: api_metrics.Metrics, conf: cfg.ConfigOpts
-               ) -> Mapping[tuple[str, ...], root.Resource]:
-    return {
-        (): root.VersionDocument(conf, whole=True),
-        ('v1',): root.VersionDocument(conf, whole=False),
-        ('openapi.json',): root.Description(),
-        ('v1', 'reservations'): reservations.Reservations(
-            engine, enforcer, metrics),
-        ('v1', 'reservations', root.ANY): reservations.Reservation(
-            engine, enforcer),
-        ('v1', 'leases'): leases.Leases(engine, enforcer),
-        ('v1', 'leases', root.ANY): leases.Lease(engine, enforcer),
-        ('v1', 'os-hosts'): hosts.Hosts(engine, enforcer),
-        ('v1', 'os-hosts', root.ANY): hosts.Host(engine, enforcer),
-        ('v1', 'os-hosts', root.ANY, 'allocation'): hosts.Allocation(
-            engine, enforcer),
-        ('v1', 'os-hosts', 'allocations'): hosts.Allocations(
-            engine, enforcer),
-        ('v1', 'os-hosts', 'properties'): hosts.Properties(engine, enforcer),
-        ('v1', 'os-hosts', 'properties', root.ANY): hosts.Property(
-            engine, enforcer),
-        ('v1', 'availability'): availability.Availability(engine, enforcer),
-        ('v1', 'limits'): limits.Limits(engine, enforcer),
-    }
-
-
-class _Pecan:
-    """The pecan application, with what it refuses by itself as our errors."""
-
-    def __init__(self, resources: Mapping[tuple[str, ...], root.Resource]
-                 ) -> None:
-        self._application = pecan.make_app(
-            root.Root(resources), force_canonical=False,
-            guess_content_type_from_ext=False, debug=False,
-            context_local_factory=_context_local)
-
-    def __call__(self, environ: wsgi.Environ,
-                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        # NOTE: pecan would fill arguments from the query, and logs a
-        # traceback where it is not text; the handlers read it themselves.
-        environ[expose.QUERY] = environ.pop('QUERY_STRING', '')
-        environ['QUERY_STRING'] = ''
-        answer = wsgi.call(self._application, environ)
-        refused = environ.get('pecan.original_exception')
-        if refused is not None:
-            raise api_errors.from_pecan(refused)
-        return answer.send(start_response)
 
 
 def _context_local() -> threading.local:

@@ -31,11 +31,10 @@ from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import body
 from ironic_reservations.api.middleware import front
+from ironic_reservations.api.middleware import strict
 from ironic_reservations.api.types import basic
 
 JSON = 'application/json'
-#: Where the query is kept from pecan.
-QUERY = 'ironic_reservations.query'
 _MAX_PARAMETERS = 100
 
 
@@ -62,6 +61,8 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
            since: int = versions.SEED) -> Callable[..., Any]:
     """Make a method the handler of an HTTP method.
 
+    It is called with the request and with what stands for ids in its path.
+
     :param query: the WSME type of its query.
     :param takes_body: whether it reads a JSON document; other bodies are
         refused.
@@ -71,7 +72,7 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
         # NOTE: it takes no arguments by name, so that pecan finds none to
         # fill from queries and bodies.
         @pecan.expose(content_type=JSON)
-        def handle(self: Any, *segments: str) -> pecan.Response:
+        def handle(self: Any, *_: str) -> pecan.Response:
             environ = pecan.request.environ
             minor = environ[front.MINOR]
             read = basic.read(query, _parameters(environ), minor,
@@ -80,7 +81,7 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
             document = (carried.expect_json() if takes_body
                         else carried.expect_nothing())
             return method(self, Call(environ, minor, read, document),
-                          *segments)
+                          *environ[strict.SEGMENTS])
         handle.since = since
         handle.__doc__ = method.__doc__
         return handle
@@ -94,7 +95,7 @@ def _parameters(environ: wsgi.Environ) -> dict[str, str]:
     """
     try:
         pairs = parse.parse_qsl(
-            environ[QUERY], keep_blank_values=True,
+            environ[strict.QUERY], keep_blank_values=True,
             errors='strict', max_num_fields=_MAX_PARAMETERS)
     except ValueError as exc:
         raise errors.Malformed('The query cannot be read.') from exc

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The REST API: /v1/reservations, versions, health and metrics."""
+"""Controllers: which handler serves which path."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironic_reservations.api import expose
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import audit
@@ -40,7 +39,7 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
     who = environ.get(identity.KEY)
     if action is None or who is None or not events.wanted:
         return
-    if 'dry_run' in environ.get(expose.QUERY, ''):
+    if 'dry_run' in environ.get('QUERY_STRING', ''):
         return
     names = [name for name in environ.get('PATH_INFO', '').split('/') if name]
     kind = _KINDS.get(names[1] if len(names) > 1 else '')

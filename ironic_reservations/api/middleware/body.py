@@ -10,15 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The gate for request bodies: one JSON document in UTF-8, or a refusal.
+"""Request bodies: one JSON document in UTF-8, or a refusal.
 
 What comes through can be read in one way only, whatever reads it next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-import io
 import json
 import math
 import re
@@ -48,7 +46,7 @@ class Body:
     """
 
     def __init__(self, environ: wsgi.Environ, max_size: int) -> None:
-        self._environ = dict(environ)
+        self._environ = environ
         self._max_size = max_size
 
     def expect_json(self) -> Any:
@@ -72,31 +70,6 @@ class Body:
                 or self._environ.get('CONTENT_LENGTH', '').strip('0')):
             raise errors.Malformed('This request takes no body. Send it '
                                    'without one.')
-
-
-class Gate:
-    """Keeps the body of each request for the one handler that reads it.
-
-    NOTE: nothing is read here, nor by what comes next: who sends it, what
-    for, and whether anything is there to take it is found out before.
-
-    :param max_size: the largest body, in bytes.
-    """
-
-    def __init__(self, application: wsgi.Application, max_size: int) -> None:
-        self._application = application
-        self._max_size = max_size
-
-    def __call__(self, environ: wsgi.Environ,
-                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        environ[KEY] = Body(environ, self._max_size)
-        # NOTE: pecan reads forms and multipart bodies wherever the type
-        # says so; there are none in this API.
-        environ['wsgi.input'] = io.BytesIO()
-        environ['CONTENT_LENGTH'] = '0'
-        environ.pop('HTTP_TRANSFER_ENCODING', None)
-        environ.pop('CONTENT_TYPE', None)
-        return self._application(environ, start_response)
 
 
 def _read(environ: wsgi.Environ, max_size: int) -> bytes:

@@ -10,4 +10,43 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The REST API: /v1/reservations, versions, health and metrics."""
+"""/v1, and what is below it."""
+
+from __future__ import annotations
+
+import pecan
+
+from ironic_reservations import policies
+from ironic_reservations.api import expose
+from ironic_reservations.api.controllers import rest
+from ironic_reservations.api.controllers import version
+from ironic_reservations.api.controllers.v1 import availability
+from ironic_reservations.api.controllers.v1 import hosts
+from ironic_reservations.api.controllers.v1 import leases
+from ironic_reservations.api.controllers.v1 import limits
+from ironic_reservations.api.controllers.v1 import reservations
+from ironic_reservations.api.middleware import metrics as api_metrics
+from ironic_reservations.engine import Engine
+
+
+class Controller(rest.Controller):
+    """Version 1 of the API."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer,
+                 metrics: api_metrics.Metrics) -> None:
+        super().__init__(engine, enforcer)
+        self.reservations = reservations.ReservationsController(
+            engine, enforcer, metrics)
+        self.leases = leases.LeasesController(engine, enforcer)
+        self.hosts = hosts.HostsController(engine, enforcer)
+        # NOTE: pecan finds controllers as attributes, by their paths.
+        setattr(self, 'os-hosts', self.hosts)
+        self.availability = availability.AvailabilityController(
+            engine, enforcer)
+        self.limits = limits.LimitsController(engine, enforcer)
+
+    @expose.expose()
+    def get(self, call: expose.Call) -> pecan.Response:
+        """Describe the version."""
+        return expose.answer(
+            {'version': version.current(call, self._engine.conf)})

@@ -19,27 +19,21 @@ from typing import Any
 import pecan
 
 from ironic_reservations import errors
-from ironic_reservations import policies
 from ironic_reservations.api import expose
-from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import host as host_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import availability
-from ironic_reservations.engine import Engine
 
 #: How far a look goes that names no end.
 _AHEAD = datetime.timedelta(days=30)
 
 
-class Availability(root.Resource):
+class AvailabilityController(rest.Controller):
     """The free hosts, by class, over time."""
-
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        self._engine = engine
-        self._enforcer = enforcer
 
     @expose.expose(query=host_types.AvailabilityQuery)
     def get(self, call: expose.Call) -> pecan.Response:

@@ -22,7 +22,7 @@ from ironic_reservations import policies
 from ironic_reservations.api import expose
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
-from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import host_shape
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
@@ -35,20 +35,22 @@ _POLICY = 'reservation:host:'
 _PATH = f'/v{versions.MAJOR}/os-hosts'
 
 
-class _Resource(root.Resource):
-    """What every resource here needs."""
-
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        self._engine = engine
-        self._enforcer = enforcer
+class _Controller(rest.Controller):
+    """What every controller here needs."""
 
     def _authorize(self, call: expose.Call, action: str) -> None:
         self._enforcer.authorize(call.context, _POLICY + action,
                                  {'project_id': call.context.project_id})
 
 
-class Hosts(_Resource):
-    """All hosts."""
+class HostsController(_Controller):
+    """Hosts, each by its id or by the name or uuid of its node."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        super().__init__(engine, enforcer)
+        self.allocations = AllocationsController(engine, enforcer)
+        self.allocation = AllocationController(engine, enforcer)
+        self.properties = PropertiesController(engine, enforcer)
 
     @expose.expose(takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
@@ -66,7 +68,7 @@ class Hosts(_Resource):
         return _answer(made, 201, Location=f'{base}{_PATH}/{made.id}')
 
     @expose.expose(query=host_types.HostQuery)
-    def get(self, call: expose.Call) -> pecan.Response:
+    def get_all(self, call: expose.Call) -> pecan.Response:
         """List hosts; in pages where that is asked."""
         self._authorize(call, 'get')
         limit = basic.given(call.query.limit)
@@ -82,12 +84,8 @@ class Hosts(_Resource):
                                 f'&marker={page[-1].id}')
         return expose.answer(document)
 
-
-class Host(_Resource):
-    """One host, by its id or by the name or uuid of its node."""
-
     @expose.expose()
-    def get(self, call: expose.Call, ident: str) -> pecan.Response:
+    def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show the host."""
         self._authorize(call, 'get')
         return _answer(hosts.find(self._engine, ident))
@@ -109,11 +107,11 @@ class Host(_Resource):
         return expose.empty()
 
 
-class Allocations(_Resource):
+class AllocationsController(_Controller):
     """What all hosts are promised to."""
 
     @expose.expose(query=host_types.AllocationQuery)
-    def get(self, call: expose.Call) -> pecan.Response:
+    def get_all(self, call: expose.Call) -> pecan.Response:
         """List the hosts that are promised, with what for."""
         self._authorize(call, 'get_allocations')
         return expose.answer({'allocations': [
@@ -122,7 +120,7 @@ class Allocations(_Resource):
                 basic.given(call.query.reservation_id))]})
 
 
-class Allocation(_Resource):
+class AllocationController(_Controller):
     """What one host is promised to."""
 
     @expose.expose(query=host_types.AllocationQuery)
@@ -138,11 +136,11 @@ class Allocation(_Resource):
             'allocation': host_shape.shape_allocation(host, bookings)})
 
 
-class Properties(_Resource):
+class PropertiesController(_Controller):
     """What leases may ask of hosts, besides what Ironic says of them."""
 
     @expose.expose(query=host_types.PropertyQuery)
-    def get(self, call: expose.Call) -> pecan.Response:
+    def get_all(self, call: expose.Call) -> pecan.Response:
         """List the properties, with their values where that is asked."""
         with_private = bool(basic.given(call.query.all))
         self._authorize(call, 'list_private_properties' if with_private
@@ -154,10 +152,6 @@ class Properties(_Resource):
                  'values': list(each.values)} for each in found]})
         return expose.answer({'resource_properties': [
             {'property': each.name} for each in found]})
-
-
-class Property(_Resource):
-    """One of them."""
 
     @expose.expose(takes_body=True)
     def patch(self, call: expose.Call, ident: str) -> pecan.Response:

@@ -23,12 +23,11 @@ from urllib import parse
 import pecan
 
 from ironic_reservations import errors
-from ironic_reservations import policies
 from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
-from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
@@ -49,19 +48,8 @@ _KEY = 'HTTP_IDEMPOTENCY_KEY'
 _MAX_KEY = 255
 
 
-class _Resource(root.Resource):
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        self._engine = engine
-        self._enforcer = enforcer
-
-    def _answer(self, call: expose.Call, lease: leases.Lease,
-                status: int = 200, **headers: str) -> pecan.Response:
-        shaped, = _shaped(self._engine, call, (lease,))
-        return expose.answer({'lease': shaped}, status, **headers)
-
-
-class Leases(_Resource):
-    """All leases that the caller may see."""
+class LeasesController(rest.Controller):
+    """The leases that the caller may see."""
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
@@ -87,7 +75,7 @@ class Leases(_Resource):
                             Location=f'{base}{_PATH}/{made.id}')
 
     @expose.expose(query=lease_types.LeaseQuery)
-    def get(self, call: expose.Call) -> pecan.Response:
+    def get_all(self, call: expose.Call) -> pecan.Response:
         """List leases, the oldest first.
 
         NOTE: without a limit, as the clients of Blazar ask, those that were
@@ -136,12 +124,8 @@ class Leases(_Resource):
                 'project. Leave the project out to list your own.')
         return context.project_id or ''
 
-
-class Lease(_Resource):
-    """One lease."""
-
     @expose.expose()
-    def get(self, call: expose.Call, ident: str) -> pecan.Response:
+    def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show the lease."""
         return self._answer(call, self._find(call, ident))
 
@@ -167,6 +151,11 @@ class Lease(_Resource):
         """End the lease."""
         lease_end.end(self._engine, self._find(call, ident, 'delete').id)
         return expose.empty()
+
+    def _answer(self, call: expose.Call, lease: leases.Lease,
+                status: int = 200, **headers: str) -> pecan.Response:
+        shaped, = _shaped(self._engine, call, (lease,))
+        return expose.answer({'lease': shaped}, status, **headers)
 
     def _nodes_of(self, ids: Collection[int]) -> Mapping[int, str]:
         return {host.id: host.node.uuid

@@ -18,25 +18,19 @@ from typing import Any
 
 import pecan
 
-from ironic_reservations import policies
 from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
-from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
-from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limit_usage
 from ironic_reservations.engine import limits
 
 _POLICY = 'reservation:limits:'
 
 
-class Limits(root.Resource):
+class LimitsController(rest.Controller):
     """The limits that hold for the caller, or in a project."""
-
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        self._engine = engine
-        self._enforcer = enforcer
 
     @expose.expose(query=basic.LimitsQuery, since=versions.LIMITS)
     def get(self, call: expose.Call) -> pecan.Response:

@@ -27,7 +27,7 @@ from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
-from ironic_reservations.api.controllers import root
+from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.types import basic
 from ironic_reservations.engine import Engine
@@ -47,13 +47,12 @@ _POLICY = 'baremetal:reservation:'
 _PATH = f'/v{versions.MAJOR}/reservations'
 
 
-class Reservations(root.Resource):
-    """All reservations that the caller may see."""
+class ReservationsController(rest.Controller):
+    """The reservations that the caller may see."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  metrics: api_metrics.Metrics) -> None:
-        self._engine = engine
-        self._enforcer = enforcer
+        super().__init__(engine, enforcer)
         self._metrics = metrics
 
     @expose.expose(takes_body=True)
@@ -114,7 +113,7 @@ class Reservations(root.Resource):
             user_id=call.context.user_id)
 
     @expose.expose(query=basic.ListQuery)
-    def get(self, call: expose.Call) -> pecan.Response:
+    def get_all(self, call: expose.Call) -> pecan.Response:
         """List reservations; from version 1.3 on in pages."""
         query = self._read_query(call)
         fields = basic.given(call.query.fields)
@@ -177,23 +176,8 @@ class Reservations(root.Resource):
         if not _may(self._enforcer, call, 'get', reservation):
             raise find.no_marker(marker)
 
-
-def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
-             project_id: str | None) -> limits.Limits:
-    """Return the limits that hold for the caller."""
-    return caller_limits.of(engine.conf, enforcer, call.context,
-                            'reservations', project_id)
-
-
-class Reservation(root.Resource):
-    """One reservation."""
-
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        self._engine = engine
-        self._enforcer = enforcer
-
     @expose.expose(query=basic.ShowQuery)
-    def get(self, call: expose.Call, ident: str) -> pecan.Response:
+    def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show the reservation."""
         found = self._find(call, ident)
         return self._answer(call, found, basic.given(call.query.fields))
@@ -248,6 +232,13 @@ class Reservation(root.Resource):
             self._enforcer.authorize(call.context, _POLICY + action,
                                      _target(reservation))
         return reservation
+
+
+def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
+             project_id: str | None) -> limits.Limits:
+    """Return the limits that hold for the caller."""
+    return caller_limits.of(engine.conf, enforcer, call.context,
+                            'reservations', project_id)
 
 
 def _may(enforcer: policies.Enforcer, call: expose.Call, action: str,

@@ -1,0 +1,136 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What reaches pecan: a path and a method that are served, and no more.
+
+pecan guesses.  It takes methods from queries (``_method``), arguments from
+queries and bodies, types from extensions, and handlers from whatever a class
+has that is called like a part of the path.  Here, in front of it, each request
+finds its handler by the whole path and the method or is refused; what an id
+stands for, the query and the body are kept for the handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import io
+from typing import Any
+
+from ironic_reservations import errors
+from ironic_reservations.api import versions
+from ironic_reservations.api import wsgi
+from ironic_reservations.api.middleware import body
+from ironic_reservations.api.middleware import errors as api_errors
+from ironic_reservations.api.middleware import front
+
+#: Stands for one segment of a path, which the handler is given.
+ANY = '*'
+#: Where the handler of a request is found, and where that finds the query,
+#: those segments, and the methods that there are at the path.
+HANDLER = 'ironic_reservations.handler'
+QUERY = 'ironic_reservations.query'
+SEGMENTS = 'ironic_reservations.segments'
+ALLOW = 'ironic_reservations.allow'
+
+#: Handlers by HTTP method, in the order in which methods are listed; the one
+#: of GET serves HEAD, too.
+Handlers = Mapping[str, Any]
+#: By path, in segments.
+Routes = Mapping[tuple[str, ...], Handlers]
+
+
+class Strict:
+    """Lets through what is served, and keeps from pecan what it guesses by.
+
+    NOTE: no body is read here, nor by what comes next: who sends it, what
+    for, and whether anything is there to take it is found out before.
+
+    :param application: pecan's.
+    :param routes: all that is served.
+    :param max_body_size: the largest body, in bytes.
+    """
+
+    def __init__(self, application: wsgi.Application, routes: Routes,
+                 max_body_size: int) -> None:
+        self._application = application
+        self._routes = routes
+        self._max_body_size = max_body_size
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        path, segments = self._find(environ['PATH_INFO'])
+        handlers = self._routes[path]
+        allow = _check_method(handlers, environ)
+        narrowed = {
+            **environ,
+            # NOTE: no attribute has such a name, whatever the client sent.
+            'PATH_INFO': '/' + '/'.join(path),
+            'QUERY_STRING': '',
+            'CONTENT_LENGTH': '0',
+            'wsgi.input': io.BytesIO(),
+            HANDLER: handlers[environ['REQUEST_METHOD']],
+            SEGMENTS: segments,
+            ALLOW: allow,
+            QUERY: environ.get('QUERY_STRING', ''),
+            body.KEY: body.Body(environ, self._max_body_size)}
+        narrowed.pop('HTTP_TRANSFER_ENCODING', None)
+        narrowed.pop('CONTENT_TYPE', None)
+        answer = wsgi.call(self._application, narrowed)
+        refused = narrowed.get('pecan.original_exception')
+        if refused is not None:
+            raise api_errors.from_pecan(refused)
+        return answer.send(start_response)
+
+    def _find(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the path as the routes have it, and what stands for ids.
+
+        :raises ResourceNotFound: there is none.
+        """
+        segments = tuple(path.encode('latin-1').decode().split('/')[1:])
+        if segments in self._routes and ANY not in segments:
+            return segments, ()
+        # NOTE: no path has more than one part that stands for something.
+        for index in reversed(range(len(segments))):
+            pattern = (*segments[:index], ANY, *segments[index + 1:])
+            if segments[index] and pattern in self._routes:
+                return pattern, (segments[index],)
+        raise _nothing()
+
+
+def _nothing() -> errors.ResourceNotFound:
+    return errors.ResourceNotFound('There is nothing at this path.')
+
+
+def _check_method(handlers: Handlers, environ: wsgi.Environ) -> list[str]:
+    """Return the methods that there are at a path.
+
+    :raises ResourceNotFound: there are none yet at the version in use.
+    :raises MethodNotAllowed: that of the request is not among them.
+    """
+    method, minor = environ['REQUEST_METHOD'], environ[front.MINOR]
+    allow = [each for each, handler in handlers.items()
+             if handler.since <= minor]
+    if allow == ['OPTIONS']:
+        # NOTE: to an older version, what came later is not there.
+        raise _nothing()
+    if 'GET' in allow:
+        allow.insert(allow.index('GET') + 1, 'HEAD')
+    if method not in allow:
+        later = handlers.get(method)
+        raise errors.MethodNotAllowed(
+            f'{method[:20]!r} is not served at this path; '
+            f'{", ".join(allow)} are.'
+            + (f' It came with version {versions.text(later.since)}, and '
+               f'version {versions.text(minor)} is in use.'
+               if later is not None else ''), allow=allow)
+    return allow
