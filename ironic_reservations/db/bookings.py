@@ -30,8 +30,8 @@ import uuid as uuid_module
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
-from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
 from ironic_reservations.planner import facts
@@ -181,15 +181,14 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
     #   MAX(CASE WHEN ... THEN project_id END)
     #   FROM reservations WHERE node_uuid IN (...) AND immediate IS NULL
     #   GROUP BY node_uuid
-    held = nodes.is_leased(now)
-    over = sa.and_(held, sa.or_(
-        _r.state == leases.BookingState.ENDING.value, _r.expires_at <= now))
+    held = conditions.has_node(now)
+    over = sa.and_(held, conditions.over(now))
     query = sa.select(
         _r.node_uuid, sa.func.max(sa.case((held, 1))),
         sa.func.max(sa.case((over, 1))),
         sa.func.max(sa.case((held, _r.lease_reservation_id))),
         sa.func.max(sa.case((held, _r.expires_at)), type_=tables.UTCDateTime),
-        sa.func.min(sa.case((nodes.is_promised(now), _r.starts_at)),
+        sa.func.min(sa.case((conditions.to_come(now), _r.starts_at)),
                     type_=tables.UTCDateTime),
         sa.func.max(sa.case((held, _r.project_id)))
     ).where(_r.node_uuid.in_(node_uuids), _there(now)).group_by(_r.node_uuid)
@@ -200,7 +199,7 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
 
 
 def _there(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    return sa.or_(nodes.is_leased(now), nodes.is_promised(now))
+    return sa.or_(conditions.has_node(now), conditions.to_come(now))
 
 
 def read_with_generations(connection: sa.Connection,

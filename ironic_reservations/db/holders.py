@@ -18,7 +18,7 @@ import datetime
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import nodes
+from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import leases
@@ -38,7 +38,7 @@ def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime
             _r.starts_at, _r.expires_at, _r.state, _r.project_id,
             _r.immediate, _r.lease_reservation_id, _r.place, _r.lessee
     ).where(_r.node_uuid == node_uuid,
-            sa.or_(nodes.is_live(now), nodes.is_leased(now)))):
+            sa.or_(conditions.live(now), conditions.has_node(now)))):
         if row.immediate is not None:
             held = facts.Reservation(
                 uuid=row.uuid, node_uuid=node_uuid,

@@ -28,8 +28,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
-from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.planner import facts
 from ironic_reservations.planner.placement import holds
@@ -203,7 +203,7 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
                                          _r.node_uuid == _h.node_uuid)))
         .where(_h.state != holds.HoldState.RELEASING.value,
                sa.or_(_r.uuid.is_(None), sa.not_(sa.or_(
-                   nodes.is_live(now), nodes.is_leased(now)))))
+                   conditions.live(now), conditions.has_node(now)))))
         .limit(limit)).scalars())
     if forsaken:
         _release(connection, _h.id.in_(forsaken), now, now)
@@ -273,7 +273,8 @@ def read_promises(connection: sa.Connection, now: datetime.datetime,
 
     :param node_uuid: of this node only.
     """
-    query = _PROMISES.where(sa.or_(nodes.is_live(now), nodes.is_leased(now)))
+    query = _PROMISES.where(
+        sa.or_(conditions.live(now), conditions.has_node(now)))
     if node_uuid is not None:
         query = query.where(_r.node_uuid == node_uuid)
     return [_promise(row) for row in connection.execute(query)]

@@ -24,11 +24,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
 from ironic_reservations.db import waiting
 from ironic_reservations.db import written
 from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.planner import reasons
 from ironic_reservations.planner.placement import inventories
 
 _n = tables.nodes.c
@@ -138,12 +139,6 @@ def _wanted(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-def _visible(sees: facts.Visibility) -> list[sa.ColumnElement[bool]]:
-    if sees.everything:
-        return []
-    return [sa.or_(_n.owner == sees.project_id, _n.lessee == sees.project_id)]
-
-
 def read_free_nodes(connection: sa.Connection, wanted: Wanted,
                     sees: facts.Visibility, now: datetime.datetime,
                     start_at: str, limit: int | None, promised: bool = False,
@@ -157,20 +152,15 @@ def read_free_nodes(connection: sa.Connection, wanted: Wanted,
         those that are not.
     :param hosts: whether hosts of leases will do.
     """
-    r, p = tables.reservations.c, tables.passages.c
-    later = sa.exists().where(r.node_uuid == _n.uuid, is_promised(now))
+    unbooked = conditions.unbooked(now)
     # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
     #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a passage)
     #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
     #   AND uuid >= ? ORDER BY uuid LIMIT ?
     free = sa.select(*_COLUMNS).where(
-        _n.provision_state == facts.AVAILABLE, _n.instance_uuid.is_(None),
-        sa.not_(_n.maintenance), sa.not_(_n.retired), _n.reservable,
-        *_wanted(wanted), *_visible(sees),
-        ~sa.exists().where(r.node_uuid == _n.uuid, is_live(now)),
-        ~sa.exists().where(r.node_uuid == _n.uuid, is_leased(now)),
-        ~sa.exists().where(p.node_uuid == _n.uuid),
-        later if promised else ~later, *_unless_host(hosts),
+        *_wanted(wanted), *conditions.visible(sees),
+        *(condition for _, condition in conditions.requirements(now, hosts)),
+        sa.not_(unbooked) if promised else unbooked,
     ).order_by(_n.uuid).limit(limit)
     # NOTE: two walks along the index that stop, in one statement: to sort
     # all nodes in order to put those in front behind costs more.
@@ -182,44 +172,6 @@ def read_free_nodes(connection: sa.Connection, wanted: Wanted,
     return {row[0]: _node(row, wanted.traits) for row in rows}
 
 
-def _unless_host(hosts: bool) -> list[sa.ColumnElement[bool]]:
-    if hosts:
-        return []
-    return [~sa.exists().where(tables.hosts.c.node_uuid == _n.uuid)]
-
-
-def is_live(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Say in SQL what :meth:`facts.Reservation.live` says in Python."""
-    r = tables.reservations.c
-    return sa.and_(r.immediate == 1, sa.or_(
-        r.state.in_((facts.State.STARTING.value, facts.State.IN_USE.value)),
-        sa.and_(r.state == facts.State.RESERVED.value, r.expires_at > now)))
-
-
-def is_leased(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Say in SQL that a row of ``reservations`` has its node for a lease.
-
-    One that has not been taken back yet has it, too.
-    """
-    r = tables.reservations.c
-    return sa.and_(r.immediate.is_(None), sa.or_(
-        r.state.in_((leases.BookingState.BOUND.value,
-                     leases.BookingState.ENDING.value)),
-        # NOTE: its start was cut short; what may have been written to the
-        # node is not taken back yet.
-        r.lessee.is_not(None),
-        sa.and_(r.state == leases.BookingState.PLANNED.value,
-                r.starts_at <= now, r.expires_at > now)))
-
-
-def is_promised(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Say in SQL that a row of ``reservations`` is for a lease to come."""
-    r = tables.reservations.c
-    return sa.and_(r.immediate.is_(None),
-                   r.state == leases.BookingState.PLANNED.value,
-                   r.starts_at > now)
-
-
 def count_obstacles(connection: sa.Connection, wanted: Wanted,
                     sees: facts.Visibility, now: datetime.datetime,
                     hosts: bool = True,
@@ -227,32 +179,15 @@ def count_obstacles(connection: sa.Connection, wanted: Wanted,
                     ) -> dict[str, int]:
     """Count the nodes of a class by what keeps each from being picked.
 
-    The order of the causes is that of ``planner.pick.why_not``.
-
     :param hosts: whether hosts of leases will do.
     :param unheld: nodes that could not be held in Placement, and the cause.
     """
-    r, p = tables.reservations.c, tables.passages.c
-    cause = sa.case(
-        (sa.not_(_n.reservable), 'not_reservable'),
-        *((sa.not_(condition), 'reservation_required')
-          for condition in _unless_host(hosts)),
-        (_n.retired, 'retired'),
-        (_n.maintenance, 'maintenance'),
-        (sa.exists().where(r.node_uuid == _n.uuid, is_live(now)), 'reserved'),
-        (sa.exists().where(r.node_uuid == _n.uuid, is_leased(now)), 'leased'),
-        (_n.instance_uuid.is_not(None), 'instance_bound'),
-        (_n.provision_state.is_distinct_from(facts.AVAILABLE), 'wrong_state'),
-        (sa.exists().where(p.node_uuid == _n.uuid), 'busy'),
-        (sa.exists().where(r.node_uuid == _n.uuid, is_promised(now)),
-         'promised'),
-        *((_n.uuid.in_([uuid for uuid, each in (unheld or {}).items()
-                        if each == code]), code)
-          for code in sorted(set((unheld or {}).values()))),
-        else_='busy')
+    # NOTE: one that has none was lost to somebody else meanwhile.
+    cause = sa.func.coalesce(
+        conditions.obstacle(now, hosts, unheld or {}), reasons.BUSY)
     seen = sa.select(cause.label('cause')).where(
         _n.inventories.is_(None), *_wanted(wanted),
-        *_visible(sees)).subquery()
+        *conditions.visible(sees)).subquery()
     # SELECT cause, COUNT(*) FROM (SELECT CASE ... END AS cause FROM nodes
     #   WHERE resource_class = ?) GROUP BY cause
     rows = connection.execute(

@@ -26,22 +26,19 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import nodes
+from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
-from ironic_reservations.model import node_condition
 from ironic_reservations.planner import facts
 
 _r = tables.reservations.c
 _COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
             _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id)
 _n = tables.nodes.c
-#: Why the node cannot be used now, as ``node_condition.suspends`` has it.
-_UNUSABLE = sa.case(*((_n[name], name)
-                      for name in node_condition.SUSPENDED))
 #: What clients are shown.
 # (SELECT CASE WHEN retired THEN ... END FROM nodes WHERE uuid = node_uuid)
-_SHOWN = (*_COLUMNS, sa.select(_UNUSABLE).where(_n.uuid == _r.node_uuid)
+_SHOWN = (*_COLUMNS, sa.select(conditions.suspended())
+          .where(_n.uuid == _r.node_uuid)
           .correlate(tables.reservations).scalar_subquery()
           .label('unusable'))
 _HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
@@ -79,7 +76,7 @@ def read_with_generation(connection: sa.Connection, uuid: str
     #   FROM reservations JOIN nodes ON nodes.uuid = node_uuid
     #   WHERE reservations.uuid = ? AND immediate = 1
     row = connection.execute(
-        sa.select(*_COLUMNS, _UNUSABLE, _n.generation)
+        sa.select(*_COLUMNS, conditions.suspended(), _n.generation)
         .join_from(tables.reservations, tables.nodes,
                    _r.node_uuid == _n.uuid)
         .where(_r.uuid == uuid, _r.immediate == 1)).one_or_none()
@@ -156,7 +153,7 @@ def delete_void(connection: sa.Connection,
         _r.uuid.in_([row.uuid for row in void]),
         _r.node_uuid.in_({row.node_uuid for row in void}),
         _r.id.in_([row.id for row in void]), _r.immediate == 1,
-        sa.not_(nodes.is_live(now)))).rowcount
+        sa.not_(conditions.live(now)))).rowcount
 
 
 def read_void(connection: sa.Connection, now: datetime.datetime,
@@ -231,7 +228,7 @@ def _update(connection: sa.Connection, reservation: facts.Reservation,
     #   (state != 'reserved' OR expires_at > now)
     written.check(connection.execute(
         sa.update(tables.reservations)
-        .where(*_as_read(reservation), nodes.is_live(now))
+        .where(*_as_read(reservation), conditions.live(now))
         .values(updated_at=now, **changed)), 1,
         f'reservation {reservation.uuid}')
 
@@ -250,15 +247,15 @@ def read_live_node_uuids(connection: sa.Connection,
     #   has it
     # NOTE: one SELECT each, so that each goes by its own index.
     return frozenset(connection.execute(sa.union(
-        sa.select(_r.node_uuid).where(nodes.is_live(now)),
-        sa.select(_r.node_uuid).where(nodes.is_leased(now)))).scalars())
+        sa.select(_r.node_uuid).where(conditions.live(now)),
+        sa.select(_r.node_uuid).where(conditions.has_node(now)))).scalars())
 
 
 def count_live(connection: sa.Connection,
                now: datetime.datetime) -> dict[facts.State, int]:
     """Count the live reservations by state."""
     rows = connection.execute(
-        sa.select(_r.state, sa.func.count()).where(nodes.is_live(now))
+        sa.select(_r.state, sa.func.count()).where(conditions.live(now))
         .group_by(_r.state))
     return {_STATES[state]: count for state, count in rows}
 
@@ -286,7 +283,7 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
     :param marker: the last one of the page before.
     """
-    query = sa.select(*_SHOWN).where(nodes.is_live(now))
+    query = sa.select(*_SHOWN).where(conditions.live(now))
     for column, value in ((_r.node_uuid, node_uuid),
                           (_r.instance_uuid, instance_uuid),
                           (_r.project_id, project_id)):

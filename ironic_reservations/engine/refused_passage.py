@@ -83,8 +83,7 @@ def _why_invalid(node_uuid: str, claim: admit.Claim,
                 f'{own.starts_at.isoformat()}. Use the node from that time '
                 'on.')
     taken = held is not None and held.live(now) or any(
-        booking.begun or booking.starts_at <= now < booking.ends_at
-        for booking in promised)
+        booking.has_node(now) for booking in promised)
     return f'is not valid for node {node_uuid}, ' + (
         'which is reserved for somebody else. ' if taken else
         'which has no reservation: it has expired or was deleted. '

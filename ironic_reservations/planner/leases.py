@@ -116,19 +116,32 @@ class NodeBooking:
         return (self.state is not BookingState.PLANNED
                 or self.lessee is not None)
 
+    def has_node(self, now: datetime.datetime) -> bool:
+        """Return whether the lease has the node at an instant.
+
+        NOTE: one that has not been taken back yet has it still; one whose
+        start was cut short may have had something written to it.
+        """
+        return self.begun or self.starts_at <= now < self.ends_at
+
+    def over(self, now: datetime.datetime) -> bool:
+        """Return whether the lease has no claim to the node any more."""
+        return self.state is BookingState.ENDING or self.ends_at <= now
+
+    def to_come(self, now: datetime.datetime) -> bool:
+        """Return whether the node is promised, and the lease to start."""
+        return self.state is BookingState.PLANNED and self.starts_at > now
+
 
 def of_node(promised: Collection[NodeBooking],
             now: datetime.datetime) -> facts.Leased:
     """Tell what leases have of a node, from all that it is promised to."""
-    has = [booking for booking in promised if booking.begun
-           or booking.starts_at <= now < booking.ends_at]
+    has = [booking for booking in promised if booking.has_node(now)]
     later = min((booking.starts_at for booking in promised
-                 if booking.state is BookingState.PLANNED
-                 and booking.starts_at > now), default=None)
+                 if booking.to_come(now)), default=None)
     if not has:
         return facts.Leased(later=later)
-    if any(booking.state is BookingState.ENDING or booking.ends_at <= now
-           for booking in has):
+    if any(booking.over(now) for booking in has):
         return facts.Leased(True, later=later)
     return facts.Leased(True, has[0].reservation_id, has[0].ends_at, later,
                         has[0].project_id)

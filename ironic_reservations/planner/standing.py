@@ -57,8 +57,7 @@ class Standing:
     def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
         """Give the booking that holds the node at an instant."""
         for booking, _ in self.promised:
-            if booking.begun or (
-                    booking.starts_at <= now < booking.ends_at):
+            if booking.has_node(now):
                 return booking
         return None
 

@@ -1,0 +1,154 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the planner says of rows, said in SQL: each condition once.
+
+Each names its twin in Python. ``tests/functional/database/test_conditions``
+holds the two together, on random rows and on each database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.model import node_condition
+from ironic_reservations.planner import facts
+from ironic_reservations.planner import leases
+from ironic_reservations.planner import reasons
+
+_n = tables.nodes.c
+_r = tables.reservations.c
+
+Condition = sa.ColumnElement[bool]
+
+
+def live(now: datetime.datetime) -> Condition:
+    """Return whether a row of ``reservations`` is a live reservation.
+
+    The twin is ``facts.Reservation.live``.
+    """
+    return sa.and_(_r.immediate == 1, sa.or_(
+        _r.state.in_((facts.State.STARTING.value, facts.State.IN_USE.value)),
+        sa.and_(_r.state == facts.State.RESERVED.value, _r.expires_at > now)))
+
+
+def has_node(now: datetime.datetime) -> Condition:
+    """Return whether a row of ``reservations`` has its node for a lease.
+
+    The twin is ``leases.NodeBooking.has_node``.
+    """
+    return sa.and_(_r.immediate.is_(None), sa.or_(
+        _r.state.in_((leases.BookingState.BOUND.value,
+                      leases.BookingState.ENDING.value)),
+        _r.lessee.is_not(None),
+        sa.and_(_r.state == leases.BookingState.PLANNED.value,
+                _r.starts_at <= now, _r.expires_at > now)))
+
+
+def over(now: datetime.datetime) -> Condition:
+    """Return whether a booking that has its node is over.
+
+    The twin is ``leases.NodeBooking.over``.
+    """
+    return sa.or_(_r.state == leases.BookingState.ENDING.value,
+                  _r.expires_at <= now)
+
+
+def to_come(now: datetime.datetime) -> Condition:
+    """Return whether a row of ``reservations`` is for a lease to come.
+
+    The twin is ``leases.NodeBooking.to_come``.
+    """
+    return sa.and_(_r.immediate.is_(None),
+                   _r.state == leases.BookingState.PLANNED.value,
+                   _r.starts_at > now)
+
+
+def suspended() -> sa.ColumnElement[str | None]:
+    """Return why a row of ``nodes`` cannot be used by who has reserved it.
+
+    The twin is ``node_condition.suspends``.
+    """
+    return sa.case(*((_n[name], name) for name in node_condition.SUSPENDED))
+
+
+def visible(sees: facts.Visibility) -> list[Condition]:
+    """Return when a caller may know of a row of ``nodes``.
+
+    The twin is ``facts.Visibility.sees``.
+    """
+    if sees.everything:
+        return []
+    if sees.project_id is None:
+        return [sa.false()]
+    return [sa.or_(_n.owner == sees.project_id, _n.lessee == sees.project_id)]
+
+
+def unbooked(now: datetime.datetime) -> Condition:
+    """Return whether a row of ``nodes`` is promised to no lease to come.
+
+    The twin is ``pick.promise``.
+    """
+    return ~_booked(to_come(now))
+
+
+def requirements(now: datetime.datetime,
+                 hosts: bool) -> list[tuple[str, Condition]]:
+    """Return what of a row of ``nodes`` has to be so that it can be had now.
+
+    The twin is ``pick.why_not``, whose order this is.
+
+    :param hosts: whether hosts of leases will do.
+    :returns: each with the code of the refusal where it is not so.
+    """
+    there = tables.hosts.c.node_uuid == _n.uuid
+    sent = tables.passages.c.node_uuid == _n.uuid
+    return [
+        (reasons.NOT_RESERVABLE, _n.reservable),
+        *([] if hosts else [
+            (reasons.RESERVATION_REQUIRED, ~sa.exists().where(there))]),
+        (reasons.RETIRED, sa.not_(_n.retired)),
+        (reasons.MAINTENANCE, sa.not_(_n.maintenance)),
+        (reasons.RESERVED, ~_booked(live(now))),
+        (reasons.LEASED, ~_booked(has_node(now))),
+        (reasons.INSTANCE_BOUND, _n.instance_uuid.is_(None)),
+        (reasons.WRONG_STATE, _n.provision_state == facts.AVAILABLE),
+        (reasons.BUSY, ~sa.exists().where(sent))]
+
+
+def obstacle(now: datetime.datetime, hosts: bool,
+             unheld: Mapping[str, str]) -> sa.ColumnElement[str | None]:
+    """Return what keeps a row of ``nodes`` from being picked.
+
+    The twin is ``pick.pick``: what will not pass by itself comes first, and a
+    promise to a lease last, since that might go elsewhere.
+
+    :param hosts: whether hosts of leases will do.
+    :param unheld: nodes that could not be held in Placement, and the cause.
+    """
+    # CASE WHEN NOT reservable THEN 'not_reservable' ... END
+    # NOTE: a state that is not known is no state to be had in.
+    return sa.case(
+        *((condition.is_not(sa.true()), code)
+          for code, condition in requirements(now, hosts)),
+        *((_n.uuid.in_([uuid for uuid, each in unheld.items()
+                        if each == code]), code)
+          for code in sorted(set(unheld.values()))),
+        (sa.not_(unbooked(now)), reasons.PROMISED))
+
+
+def _booked(condition: Condition) -> sa.Exists:
+    return sa.exists().where(_r.node_uuid == _n.uuid, condition)
