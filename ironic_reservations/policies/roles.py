@@ -50,11 +50,10 @@ _rules = [
                     'set.'),
     policy.RuleDefault(
         name='is_admin',
-        check_str='An administrator as defined before roles had a scope. Used '
-                  'only if [oslo_policy] enforce_new_defaults is false.',
-        description='Who was an administrator before roles had a scope. Of '
-                    'effect only where [oslo_policy] enforce_new_defaults '
-                    'is false.'),
+        check_str='role:admin and is_admin_project:True',
+        description='An administrator as defined before roles had a scope. '
+                    'Used only if [oslo_policy] enforce_new_defaults is '
+                    'false.'),
 ]
 
 
