@@ -20,6 +20,7 @@ is then one machine operation for each 64 nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 import functools
 
@@ -78,3 +79,35 @@ def members(nodes: int) -> tuple[int, ...]:
     """Give the numbers of the nodes of a set, in order."""
     return tuple(number for number, bit in enumerate(bin(nodes)[:1:-1])
                  if bit == '1')
+
+
+class Walk:
+    """A walk over all nodes to which moves can lead from some.
+
+    Whoever walks tells of each booking met that may move where else it may
+    go; that is walked over, too.  Each node is come to once.
+
+    :ivar nodes: the set of those reached so far; all, at the end.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        """Begin with a set of nodes."""
+        self.nodes = nodes
+        self._last = self._more = 0
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the numbers of the nodes."""
+        pending = self.nodes
+        while pending:
+            self._more = 0
+            yield from members(pending)
+            pending = self._more & ~self.nodes
+            self.nodes |= pending
+
+    def leads_to(self, eligible: int) -> None:
+        """Walk over a set of nodes as well."""
+        # NOTE: by identity, since comparing sets of thousands takes its time
+        # and neighbours mostly share theirs.
+        if eligible is not self._last:
+            self._last = eligible
+            self._more |= eligible

@@ -185,19 +185,12 @@ def _shifts_earlier(ground: _Ground,
 
 def _everyone(now: timeline.Timeline, eligible: int) -> int:
     """Give all nodes on which a booking could matter to a demand."""
-    reached = pending = eligible
-    while pending:
-        more = last = 0
-        for node in fleet.members(pending):
-            for booking in now.rows[node]:
-                # NOTE: by identity, since comparing sets of thousands takes
-                # its time and neighbours mostly share theirs.
-                if booking.eligible is not last and booking.movable:
-                    last = booking.eligible
-                    more |= last
-        pending = more & ~reached
-        reached |= pending
-    return reached
+    walk = fleet.Walk(eligible)
+    for node in walk:
+        for booking in now.rows[node]:
+            if booking.movable:
+                walk.leads_to(booking.eligible)
+    return walk.nodes
 
 
 class _Ground:

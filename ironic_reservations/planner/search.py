@@ -76,19 +76,15 @@ def search(draft: timeline.Draft, wanted: bookings.Booking,
 def _involved(draft: timeline.Draft, wanted: bookings.Booking,
               steps: budget.Budget) -> list[bookings.Booking]:
     """Give all bookings whose place the new one could depend on."""
-    reached = pending = wanted.eligible
     movable: list[bookings.Booking] = []
-    while pending:
-        more = 0
-        for node in fleet.members(pending):
-            row = draft.rows[node]
-            steps.spend(1 + len(row) // 8)
-            for booking in row:
-                if booking.movable:
-                    movable.append(booking)
-                    more |= booking.eligible
-        pending = more & ~reached
-        reached |= pending
+    walk = fleet.Walk(wanted.eligible)
+    for node in walk:
+        row = draft.rows[node]
+        steps.spend(1 + len(row) // 8)
+        for booking in row:
+            if booking.movable:
+                movable.append(booking)
+                walk.leads_to(booking.eligible)
     movable.sort(key=lambda booking: booking.start)
     # A run is broken off where no booking stands; what comes after does not
     # depend on what came before.  The new booking may join several.

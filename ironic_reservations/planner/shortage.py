@@ -142,22 +142,14 @@ def _closed(draft: timeline.Draft, eligible: int, at: int,
     The assignment at one instant is a matching; it can take one more if,
     and only if, an alternating path leads to a node that is free.
     """
-    # NOTE: a booking that may be on any node of the set is the rule; to see
-    # that by identity spares comparing sets of thousands.
-    reached, last = eligible, 0
     holders: list[bookings.Booking] = []
-    pending = eligible
-    while pending:
-        more = 0
-        for node in fleet.members(pending):
-            steps.spend()
-            there = draft.occupant(node, at)
-            if there is None:
-                return None
-            holders.append(there)
-            if there.movable and there.eligible is not last:
-                last = there.eligible
-                more |= last
-        pending = more & ~reached
-        reached |= pending
-    return Shortage(at, reached, tuple(holders))
+    walk = fleet.Walk(eligible)
+    for node in walk:
+        steps.spend()
+        there = draft.occupant(node, at)
+        if there is None:
+            return None
+        holders.append(there)
+        if there.movable:
+            walk.leads_to(there.eligible)
+    return Shortage(at, walk.nodes, tuple(holders))

@@ -420,20 +420,12 @@ def _shared_steps(now: pool.Pool, node: int,
 def _all_that_matters(now: pool.Pool, demands: _Wishes
                       ) -> Iterator[instances.Promise]:
     """Give all that is promised on hosts that could matter to demands."""
-    reached = pending = 0
+    eligible = 0
     for demand in demands:
-        pending |= demand.eligible
-    while pending:
-        reached |= pending
-        more = last = 0
-        for node in fleet.members(pending):
-            there: list[instances.Promise] = [
-                each for each in now.timeline.rows[node]
-                if not isinstance(each, pool.Shared | pool.Seat)]
-            there.extend(now.rows[node])
-            for each in there:
-                yield each
-                if each.movable and each.eligible is not last:
-                    last = each.eligible
-                    more |= last
-        pending = more & ~reached
+        eligible |= demand.eligible
+    walk = fleet.Walk(eligible)
+    for node in walk:
+        for each in now.on(node):
+            yield each
+            if each.movable:
+                walk.leads_to(each.eligible)

@@ -134,23 +134,18 @@ def _coupled(now: pool.Pool, demands: Sequence[instances.Wish]) -> bool:
     """
     if not now.compute:
         return False
-    reached = pending = 0
+    eligible = 0
     for demand in demands:
-        pending |= demand.eligible
-    while pending:
-        reached |= pending
-        more = 0
-        for node in fleet.members(pending):
-            for each in now.rows[node]:
-                if each.movable and (now.compute >> node & 1
-                                     or each.eligible & now.compute):
-                    return True
-            last = 0
-            for booking in now.timeline.rows[node]:
-                if booking.movable and booking.eligible is not last:
-                    last = booking.eligible
-                    more |= last
-        pending = more & ~reached
+        eligible |= demand.eligible
+    walk = fleet.Walk(eligible)
+    for node in walk:
+        for each in now.rows[node]:
+            if each.movable and (now.compute >> node & 1
+                                 or each.eligible & now.compute):
+                return True
+        for booking in now.timeline.rows[node]:
+            if booking.movable:
+                walk.leads_to(booking.eligible)
     return False
 
 

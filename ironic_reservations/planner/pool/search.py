@@ -71,18 +71,14 @@ def find(draft: pool.Draft, wanted: units.Unit, pinned: frozenset[str],
 def _involved(draft: pool.Draft, wanted: units.Unit, pinned: frozenset[str],
               steps: budget.Budget) -> list[units.Unit]:
     """Give all units whose place the new one could depend on."""
-    reached = pending = wanted.eligible
     found: list[units.Unit] = []
-    while pending:
-        more = 0
-        for node in fleet.members(pending):
-            there = draft.there(node)
-            steps.spend(1 + len(there) // 4)
-            for each in units.movable(draft, node, there, pinned):
-                found.append(each)
-                more |= each.eligible
-        pending = more & ~reached
-        reached |= pending
+    walk = fleet.Walk(wanted.eligible)
+    for node in walk:
+        there = draft.there(node)
+        steps.spend(1 + len(there) // 4)
+        for each in units.movable(draft, node, there, pinned):
+            found.append(each)
+            walk.leads_to(each.eligible)
     # What is not connected with the window over time does not matter.
     runs = shares.runs([(wanted.start, wanted.until(False)),
                         *((each.start, each.until(False))

@@ -190,17 +190,12 @@ def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
 
 def _closure(draft: pool.Draft, eligible: int) -> int:
     """Give all hosts on which what may be on a set of them can be."""
-    reached = pending = eligible
-    while pending:
-        more = last = 0
-        for node in fleet.members(pending):
-            for each in draft.there(node):
-                if each.movable and each.eligible is not last:
-                    last = each.eligible
-                    more |= last
-        pending = more & ~reached
-        reached |= pending
-    return reached
+    walk = fleet.Walk(eligible)
+    for node in walk:
+        for each in draft.there(node):
+            if each.movable:
+                walk.leads_to(each.eligible)
+    return walk.nodes
 
 
 def _least(draft: pool.Draft, nodes: int) -> dict[str, int]:
