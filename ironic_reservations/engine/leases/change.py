@@ -31,6 +31,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import terms as lease_terms
@@ -60,6 +61,7 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     :raises OutcomeUnknown: it may or may not have been changed.
     """
     permitted: list[leases.Lease] = []
+    healed: list[bool] = []
     hold = limits.of(engine.conf, 'leases') if allowed is None else allowed
 
     def attempt() -> leases.Lease:
@@ -72,9 +74,16 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             replanned = None
         else:
             project = _project(engine, hold, before, now)
-            replanned = lease_replan.replan(
-                engine, before, after, changes, now,
-                project.latest_end(before, after.end))
+            try:
+                replanned = lease_replan.replan(
+                    engine, before, after, changes, now,
+                    project.latest_end(before, after.end))
+            except errors.LeaseRefused as exc:
+                if healed or not lease_heal.makes_room(engine):
+                    raise
+                healed.append(True)
+                raise db_connection.Conflict(
+                    'others have been planned anew') from exc
             after = replanned.lease
             project.check_lease(after, before)
         if not permitted:

@@ -36,6 +36,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
+from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import refused as lease_refused
@@ -111,6 +112,7 @@ class _Request:
         self._key, self._digest = key, digest
         self._allowed = allowed
         self._permitted = False
+        self._healed = False
         self._outrun: set[str] = set()
 
     def look(self) -> leases.Lease | None:
@@ -141,6 +143,11 @@ class _Request:
         demands = self._demands(horizon, max(begin, now), mosts)
         outcome = pool_planning.plan(horizon.pool, demands)
         if isinstance(outcome, pool_plans.PoolRefusal):
+            if not self._healed:
+                self._healed = True
+                if lease_heal.makes_room(engine):
+                    raise db_connection.Conflict(
+                        'others have been planned anew')
             raise lease_refused.refusal(
                 horizon, ask, demands, outcome,
                 lease_terms.latest_end(self._allowed, now), project)

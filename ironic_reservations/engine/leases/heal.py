@@ -18,6 +18,7 @@ from collections.abc import Collection
 from collections.abc import Sequence
 from collections.abc import Set
 
+from ironic_reservations import errors
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
@@ -59,6 +60,26 @@ def heal(engine: Engine) -> int:
         return _rehouse(engine, horizon, homeless, horizon.usable,
                         flag=True)
     return retry.until_committed(attempt)
+
+
+def makes_room(engine: Engine) -> bool:
+    """Check whether a plan that was refused is worth another attempt.
+
+    What has to be planned anew does not move for others, and keeps what it
+    can of its place until it has found another one. So before anybody is
+    refused, other places are looked for at once, and not at the next pass.
+
+    :returns: whether others have been planned anew.
+    """
+    horizon = engine.snapshots.snapshot(engine.database, engine.clock())
+    # NOTE: a host that can serve nothing new is in nobody's way.
+    if not any(horizon.usable >> horizon.fleet.number(row.node_uuid) & 1
+               for row, _ in horizon.displaced()):
+        return False
+    try:
+        return heal(engine) > 0
+    except errors.Contention:
+        return True
 
 
 def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],

@@ -1,0 +1,91 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What heal makes room for is not refused because heal has not run yet.
+
+A booking that overlaps another one does not move for a new lease: it is
+planned anew by the next pass of the reconciler. What it keeps meanwhile was
+missing to a request that came before that pass, which was told that there is
+proof of there being no room.
+"""
+
+from unittest import mock
+
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import seen
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import heal as lease_heal
+from tests import leasing
+from tests import world
+
+_GOLD = leasing.of_class('gold')
+
+
+class TestRefusedBeforeHeal(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.leasing = leasing.Leasing(self.new_world())
+        (self.gold,) = self.leasing.hosts(resource_class='gold')
+        self.planned = self.leasing.create(2, 4)
+        self.overlap(until=3)
+
+    def overlap(self, until):
+        """Have a reservation of the host last until a lease has begun."""
+        held = self.leasing.world.reserve(self.gold, ttl=3600)
+        engine = self.leasing.engine
+        with engine.database.write() as connection:
+            node = db_nodes.read_nodes(connection, (self.gold,))[self.gold]
+            commit.commit(connection, seen.of_nodes([node]),
+                          self.leasing.world.clock())
+            db_reservations.update_expiry(connection, held,
+                                          leasing.at(until),
+                                          self.leasing.world.clock())
+
+    def test_lease_that_finds_room_when_others_have_been_planned_anew(self):
+        """It is made at once, and they have another host."""
+        (silver,) = self.leasing.hosts(resource_class='silver')
+        lease = self.leasing.create(3, 4, leasing.wish(properties=_GOLD))
+        self.assertEqual({self.gold}, self.hosts_of(lease))
+        self.assertEqual({silver}, self.hosts_of(self.planned))
+        self.assertEqual([], self.leasing.overlaps())
+
+    def test_dry_run_says_the_same(self):
+        """And promises nothing."""
+        self.leasing.hosts(resource_class='silver')
+        lease_create.create(self.leasing.engine, leasing.ask(
+            3, 4, leasing.wish(properties=_GOLD)), dry_run=True)
+        self.assertEqual(1, len(self.leasing.all()))
+
+    def test_extension_likewise(self):
+        """Of a lease that has to stay where it is."""
+        first = self.leasing.create(5, 6, leasing.wish(properties=_GOLD))
+        (silver,) = self.leasing.hosts(resource_class='silver')
+        changed = self.leasing.change(first, start=3)
+        self.assertEqual({self.gold}, self.hosts_of(changed))
+        self.assertEqual({silver}, self.hosts_of(self.planned))
+
+    def test_what_has_no_other_host_is_looked_at_once(self):
+        """A request that is refused all the same costs no more than that."""
+        heal = lease_heal.heal
+        with mock.patch.object(lease_heal, 'heal', side_effect=heal) as healed:
+            refused = self.leasing.refused(
+                3, 4, leasing.wish(properties=_GOLD))
+        self.assertEqual('shortage', refused.details['reasons'][0]['code'])
+        self.assertEqual(1, healed.call_count)
+        self.assertEqual({self.gold}, self.hosts_of(self.planned))
+
+    def hosts_of(self, lease):
+        return {booking.node_uuid
+                for booking in self.leasing.reload(lease).bookings}
