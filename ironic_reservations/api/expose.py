@@ -98,11 +98,13 @@ def _parameters(environ: wsgi.Environ) -> dict[str, str]:
             environ[strict.QUERY], keep_blank_values=True,
             errors='strict', max_num_fields=_MAX_PARAMETERS)
     except ValueError as exc:
-        raise errors.Malformed('The query cannot be read.') from exc
+        raise errors.Malformed(
+            'The query of the URL cannot be read. Send percent-encoded UTF-8, '
+            f'and at most {_MAX_PARAMETERS} parameters.') from exc
     out = dict(pairs)
     if len(out) != len(pairs):
-        raise errors.Malformed('A query parameter comes twice. Send each '
-                               'once.')
+        raise errors.Malformed('A query parameter is given more than once. '
+                               'Send each one once.')
     return out
 
 

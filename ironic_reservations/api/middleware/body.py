@@ -75,24 +75,26 @@ class Body:
 def _read(environ: wsgi.Environ, max_size: int) -> bytes:
     if environ.get('HTTP_TRANSFER_ENCODING'):
         raise errors.LengthRequired(
-            'The body comes in chunks of unknown number. Send it with a '
-            'Content-Length.')
+            'The header Transfer-Encoding does not say how long the body is. '
+            'Send a Content-Length instead.')
     stated = environ.get('CONTENT_LENGTH') or '0'
     if not _LENGTH.fullmatch(stated):
         raise errors.Malformed(
-            f'The Content-Length {stated[:20]!r} is not a number of bytes.')
+            f'The Content-Length {stated[:20]!r} is not a number. Send the '
+            'length of the body in bytes.')
     length = int(stated)
     if length > max_size:
         raise errors.TooLarge(
-            f'The body has {length} bytes; at most {max_size} are taken. '
-            'Send less, such as fewer nodes, in one request.')
+            f'The body has {length} bytes, and the limit is {max_size}. Send '
+            'less in one request, for example fewer nodes.')
     chunks = []
     while length:
         # NOTE: a server may give less than what is asked for.
         chunk = environ['wsgi.input'].read(length)
         if not chunk:
             raise errors.Malformed(
-                f'The body ended {length} bytes before its Content-Length.')
+                f'The body is {length} bytes shorter than its Content-Length '
+                'says. Send all of it, or correct the header.')
         chunks.append(chunk)
         length -= len(chunk)
     return b''.join(chunks)
@@ -105,17 +107,19 @@ def _check_type(environ: wsgi.Environ) -> None:
              else [JSON])
     if kind not in taken:
         raise errors.UnsupportedMediaType(
-            f'The Content-Type is {stated[:80]!r}; send {JSON}.')
+            (f'The Content-Type {stated[:80]!r} is not supported.'
+             if stated else 'The request has a body but no Content-Type.')
+            + f' Send {JSON}.')
     for parameter in parameters:
         name, _, value = parameter.partition('=')
         if name == 'charset' and value.strip('"') not in ('utf-8', 'utf8'):
             raise errors.UnsupportedMediaType(
-                f'The charset is {value[:40]!r}; send UTF-8.')
+                f'The charset {value[:40]!r} is not supported. Send UTF-8.')
     encoding = environ.get('HTTP_CONTENT_ENCODING', 'identity')
     if encoding.strip().lower() not in ('', 'identity'):
         raise errors.UnsupportedMediaType(
-            f'The Content-Encoding is {encoding[:40]!r}; send the body as '
-            'it is.')
+            f'The Content-Encoding {encoding[:40]!r} is not supported. Send '
+            'the body without it.')
 
 
 def _load(raw: bytes) -> Any:
@@ -127,10 +131,13 @@ def _load(raw: bytes) -> Any:
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(document, ensure_ascii=False).encode('utf-8')
     except UnicodeError as exc:
-        raise errors.Malformed('The body is not text in UTF-8.') from exc
+        raise errors.Malformed('The body is not valid UTF-8. Send JSON in '
+                               'UTF-8.') from exc
     except nesting.TooDeep as exc:
         raise errors.Malformed(
-            'The body is nested too deeply to be a request of this API.'
+            'The body has more than '
+            f'{_MAX_DEPTH} levels of objects and lists inside each other. '
+            'No request of this API needs so many.'
         ) from exc
     except ValueError as exc:
         raise errors.Malformed(
@@ -142,7 +149,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) != len(pairs):
         # NOTE: readers differ in which one they believe.
-        raise ValueError('an object has a key twice')
+        raise ValueError('an object has the same key twice')
     return out
 
 

@@ -30,8 +30,8 @@ _PECAN = {
     404: (errors.ResourceNotFound, 'There is nothing at this path.'),
     405: (errors.MethodNotAllowed, 'The method is not served at this path.'),
     406: (errors.NotAcceptable,
-          'The Accept header takes none of what is served here. Accept '
-          'application/json.'),
+          'The Accept header excludes application/json, and nothing else is '
+          'served here. Add it to the header, or send no such header.'),
 }
 
 
@@ -46,8 +46,8 @@ def from_pecan(exc: webob_exc.HTTPException) -> errors.ReservationError:
 def unexpected() -> errors.Unexpected:
     """Give the error for a bug."""
     return errors.Unexpected(
-        'The service failed unexpectedly. Tell the operator the request id; '
-        'the log says more under it.')
+        'The service failed because of an unexpected error. Tell the operator '
+        'the id of this request, under which the log says more.')
 
 
 def told(exc: Exception, environ: wsgi.Environ) -> errors.ReservationError:
@@ -61,8 +61,8 @@ def told(exc: Exception, environ: wsgi.Environ) -> errors.ReservationError:
         return from_pecan(exc)
     if isinstance(exc, connection.Conflict):
         return errors.Contention(
-            'Other requests were in the way of this one. Nothing was '
-            'changed; try again.')
+            'Other requests changed the same resources at the same time. '
+            'This request has changed nothing; send it again.')
     LOG.error('Request %s failed unexpectedly',
               environ.get('openstack.request_id'), exc_info=exc)
     return unexpected()

@@ -95,7 +95,8 @@ def _make_plain(environ: wsgi.Environ) -> None:
     try:
         path.encode('latin-1').decode('utf-8')
     except UnicodeError as exc:
-        raise errors.Malformed('The path is not text in UTF-8.') from exc
+        raise errors.Malformed('The path of the URL is not valid UTF-8. '
+                               'Percent-encode it as UTF-8.') from exc
     environ['PATH_INFO'] = path[:-1] if path.endswith('/') else path
     if environ['REQUEST_METHOD'] == 'HEAD':
         environ['REQUEST_METHOD'] = 'GET'

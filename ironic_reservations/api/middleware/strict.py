@@ -128,9 +128,11 @@ def _check_method(handlers: Handlers, environ: wsgi.Environ) -> list[str]:
     if method not in allow:
         later = handlers.get(method)
         raise errors.MethodNotAllowed(
-            f'{method[:20]!r} is not served at this path; '
-            f'{", ".join(allow)} are.'
-            + (f' It came with version {versions.text(later.since)}, and '
-               f'version {versions.text(minor)} is in use.'
-               if later is not None else ''), allow=allow)
+            f'The method {method[:20]!r} is not allowed at this path. '
+            f'Allowed here: {", ".join(allow)}.'
+            + (f' {method} came with version {versions.text(later.since)}, '
+               f'but this request uses version {versions.text(minor)}. Ask '
+               'for a later version in the header '
+               f'{versions.HEADER}.' if later is not None else ''),
+            allow=allow)
     return allow

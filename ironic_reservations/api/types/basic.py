@@ -79,7 +79,7 @@ class Uuids(wtypes.UserType):
             raise ValueError(f'a list of UUIDs is expected, not '
                              f'{shown(value)}')
         if not value:
-            raise ValueError('the list is empty')
+            raise ValueError('the list is empty; send at least one UUID')
         return tuple(dict.fromkeys(Uuid.validate(item) for item in value))
 
 
@@ -303,7 +303,8 @@ class OneOf(wtypes.UserType):
         if since > minor:
             raise errors.InvalidValue(
                 f'{name}: {value} came with version {versions.text(since)}, '
-                f'and version {versions.text(minor)} is in use.')
+                f'but this request uses version {versions.text(minor)}. Ask '
+                f'for the later version in the header {versions.HEADER}.')
 
 
 class Some(OneOf):
@@ -403,10 +404,14 @@ def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
     """
     if not isinstance(document, dict):
         raise errors.InvalidValue(
-            f'The body is {shown(document)}; an object is expected.')
+            f'The body is {shown(document)}, and an object is expected.')
     known = {part.name: part for part in wtypes.list_attributes(datatype)}
     for name, value in document.items():
         _check_part(known, name, value, minor, what)
+    for name, part in known.items():
+        if part.mandatory and name not in document:
+            raise errors.InvalidValue(f'The {what} {name} is missing. Send '
+                                      'it.')
     try:
         out = wsme_json.fromjson(datatype, document)
     except wsme_exc.InvalidInput as exc:
@@ -423,18 +428,20 @@ def _check_part(known: Mapping[str, attribute], name: str, value: Any,
     if part is None:
         taken = [each.name for each in known.values() if each.since <= minor]
         raise errors.UnknownKey(
-            f'There is no {what} {shown(name)} here. '
-            + (f'Taken are: {", ".join(taken)}.' if taken
-               else 'None is taken.'))
+            f'There is no {what} {shown(name)}'
+            + (f'. Possible here: {", ".join(taken)}.' if taken
+               else ': this request takes none.'))
     if part.since > minor:
         raise errors.UnknownKey(
             f'The {what} {name} came with version '
-            f'{versions.text(part.since)}, and version '
-            f'{versions.text(minor)} is in use. Ask for the later one in the '
-            f'header {versions.HEADER}.')
+            f'{versions.text(part.since)}, but this request uses version '
+            f'{versions.text(minor)}. Ask for the later version in the header '
+            f'{versions.HEADER}.')
     if value is None:
         raise errors.InvalidValue(
-            f'{name}: null is no value. Leave the {what} out instead.')
+            f'{name} must not be null. ' + (
+                'Send a value.' if part.mandatory else
+                f'Send a value, or leave the {what} out.'))
 
 
 def given(value: Any) -> Any:
@@ -444,6 +451,8 @@ def given(value: Any) -> Any:
 
 def shown(value: Any) -> str:
     """Show a value of the client's, which may be of any size."""
+    if value is None:
+        return 'null'
     if isinstance(value, (dict, list)):
         return 'an object' if isinstance(value, dict) else 'a list'
     if isinstance(value, int) and abs(value) > _MAX_SECONDS:

@@ -92,8 +92,8 @@ def new_hosts(document: Any) -> NewHosts:
     if (name is None) is (resource_class is None):
         raise errors.InvalidValue(
             'Missing parameter name.' if name is None else
-            'name opens one node to leases and resource_class all of a '
-            'class. Send one of them.')
+            'name opens one node to leases, and resource_class opens all '
+            'nodes of a class. Send only one of them.')
     for key, value in (('name', name), ('resource_class', resource_class)):
         if value is not None and (
                 not isinstance(value, str) or not value.isprintable()
@@ -127,8 +127,8 @@ def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
 
 def _object(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
-        raise errors.InvalidValue(f'The body is {basic.shown(document)}; an '
-                                  'object is expected.')
+        raise errors.InvalidValue(f'The body is {basic.shown(document)}, and '
+                                  'an object is expected.')
     return document
 
 
@@ -144,7 +144,7 @@ def _capability(key: str, value: Any) -> str:
             f'expected, not {basic.shown(value)}.')
     if not value.isprintable():
         raise errors.InvalidValue(
-            f'{key}: {basic.shown(value)} has characters that are not to be '
+            f'{key}: {basic.shown(value)} has characters that cannot be '
             'printed. Leave them out.')
     return value
 
@@ -157,10 +157,10 @@ def _checked(key: str) -> bool:
             f'{len(key)} characters; at most {_MAX_KEY} are taken.')
     if not key.strip() or not key.isprintable():
         raise errors.InvalidValue(
-            f'{basic.shown(key)} is no name for a capability. Use printable '
-            'characters.')
+            f'{basic.shown(key)} cannot be the name of a capability. Use '
+            'printable characters.')
     if key in host_shape.KEYS:
         raise errors.InvalidValue(
-            f'{key}: every host says that of itself. Choose another name '
+            f'{key} is an attribute that every host has. Choose another name '
             'for the capability.')
     return True

@@ -175,8 +175,8 @@ def _of_instances(where: str, kind: str, read: Any) -> leases.Wish:
     if kind == instance_reservations.FLAVOR_INSTANCE:
         if affinity is not None:
             raise errors.InvalidValue(
-                f'{where}: instances of a flavor are wherever there is room. '
-                f'Leave affinity out, or ask for '
+                f'{where}: affinity cannot be chosen for the instances of a '
+                'flavor. Leave affinity out, or send the resource_type '
                 f'{instance_reservations.VIRTUAL_INSTANCE}.')
         return _of_flavor(where, read, wish)
     return dataclasses.replace(
@@ -200,12 +200,12 @@ def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
             else None)
     if sizes:
         raise errors.InvalidValue(
-            f'{where}: the flavor says the sizes. Leave {", ".join(sizes)} '
-            'out.')
+            f'{where}: the flavor determines the sizes. Leave '
+            f'{", ".join(sizes)} out.')
     if sent.names and flavor_id not in sent.names:
         raise errors.InvalidValue(
-            f'{where}: flavor_id is {basic.shown(flavor_id)}, and the flavor '
-            'is another one. Leave one of them out.')
+            f'{where}: flavor_id is {basic.shown(flavor_id)}, but flavor is '
+            'a different one. Leave one of them out.')
     return dataclasses.replace(wish, instances=(
         instance_reservations.InstanceWish.of_flavor(flavor_id,
                                                      sent.flavor)))
@@ -220,8 +220,8 @@ def _of_sizes(where: str, read: Any, affinity: bool | None,
             raise _missing(name, where)
     if not any(sizes.values()):
         raise errors.InvalidValue(
-            f'{where}: an instance needs something. Give vcpus, memory_mb or '
-            'disk_gb above zero.')
+            f'{where}: an instance cannot have a size of 0 in everything. '
+            'Set vcpus, memory_mb or disk_gb above 0.')
     return instance_reservations.InstanceWish(
         **sizes, affinity=affinity, source_flavor_id=flavor_id)
 
@@ -272,8 +272,8 @@ def _resolved(hosts: Collection[int | str],
     for each in sorted(ids):
         if each not in found:
             raise errors.InvalidValue(
-                f'give_back: there is no host {each}. The lease names its '
-                'nodes; give the id or the UUID of one of them.')
+                f'give_back: there is no host {each}. Send the id of a host '
+                'of this lease, or the UUID of its node.')
     return found
 
 

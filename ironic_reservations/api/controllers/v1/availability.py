@@ -47,8 +47,8 @@ class AvailabilityController(rest.Controller):
                            basic.given(asked.duration))
         if count is not None and duration is None:
             raise errors.InvalidValue(
-                'count asks when so many hosts are free, which depends on '
-                'for how long. Send duration, too, in seconds.')
+                'count asks when that many hosts are free, which depends on '
+                'how long they are needed. Send duration as well, in seconds.')
         texts = (basic.given(asked.hypervisor_properties) or '',
                  basic.given(asked.resource_properties) or '')
         visible_properties.check(self._engine, self._enforcer, context,

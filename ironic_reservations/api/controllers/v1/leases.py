@@ -216,6 +216,6 @@ def _idempotency_key(call: expose.Call) -> str | None:
     if not 1 <= len(key) <= _MAX_KEY or not (
             key.isascii() and key.isprintable()):
         raise errors.InvalidValue(
-            f'The header Idempotency-Key has to have 1 to {_MAX_KEY} '
-            'printable characters of ASCII, such as a new UUID.')
+            f'The header Idempotency-Key must have 1 to {_MAX_KEY} printable '
+            'ASCII characters. Send a new UUID, for example.')
     return key

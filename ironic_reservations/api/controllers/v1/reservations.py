@@ -86,19 +86,19 @@ class ReservationsController(rest.Controller):
         most = self._engine.conf.api.max_nodes_per_request
         if flavor is not None and (resource_class or traits):
             raise errors.InvalidValue(
-                'flavor: it says which class and which traits. Leave '
-                'resource_class and traits out, or the flavor.')
+                'flavor: a flavor determines the resource class and the '
+                'traits. Send either flavor, or resource_class and traits.')
         if node_uuids is None and not (resource_class or traits or flavor):
             raise errors.InvalidValue(
-                'node_uuid: the list of nodes to choose from is missing.'
-                + ('' if call.minor < versions.PICK else ' Send it, or '
-                   'resource_class, or traits'
-                   + ('.' if call.minor < versions.FLAVORS
-                      else ', or flavor.')))
+                'The request does not say which nodes to choose from. Send '
+                'node_uuid'
+                + ('' if call.minor < versions.PICK
+                   else ', or resource_class, or traits')
+                + ('.' if call.minor < versions.FLAVORS else ', or flavor.'))
         if node_uuids is not None and len(node_uuids) > most:
             raise errors.InvalidValue(
-                f'node_uuid: {len(node_uuids)} nodes are listed; at most '
-                f'{most} are taken.')
+                f'node_uuid: the list has {len(node_uuids)} nodes, and may '
+                f'have at most {most}. Send a shorter list.')
         expires_at = basic.given(wanted.expires_at)
         ttl = basic.given(wanted.ttl)
         terms.expiry(self._engine.conf, self._engine.clock(), expires_at, ttl)
@@ -268,7 +268,7 @@ def _replaced(document: Any) -> dict[str, Any]:
         if key not in ('op', 'path', 'value'):
             raise errors.UnknownKey(
                 f'There is no key {ascii(key)[:80]} in a step of a patch. '
-                'Taken are: op, path, value.')
+                'Possible there: op, path, value.')
     path = step.get('path')
     if step.get('op') != 'replace' or 'value' not in step or not (
             isinstance(path, str) and path.startswith('/')):

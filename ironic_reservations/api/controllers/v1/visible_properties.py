@@ -54,5 +54,5 @@ def check(engine: Engine, enforcer: policies.Enforcer,
     if unknown:
         raise errors.InvalidValue(
             f'There is no property ${sorted(unknown)[0][:80]} that you may '
-            'ask for. GET /v1/os-hosts/properties lists those of the '
-            'operator.')
+            'use in a requirement. GET /v1/os-hosts/properties lists the '
+            'properties that the operator has made public.')
