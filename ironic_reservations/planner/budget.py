@@ -38,7 +38,7 @@ class Limits:
     chain: int = 20_000
     swap: int = 200_000
     search: int = 20_000
-    eject: int = 400_000
+    eject: int = 300_000
     offers: int = 32
     doubts: int = 3
 

@@ -38,7 +38,7 @@ from ironic_reservations.planner import budget
 
 #: How much heavier one becomes that has to push others away, as a part of
 #: what it weighed at first.  Each of these is tried, from the start.
-_HEAVIER = (0.1, 0.03, 0.2, 0.05)
+_HEAVIER = (0.1, 0.03, 0.2)
 #: How many steps each of them is tried for.  The same whatever is left: what
 #: is found with few steps is found in the same way with many.
 _PATIENCE = 100_000

@@ -17,12 +17,17 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 import dataclasses
+import math
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import ejection
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
+
+#: How much cheaper it is, as a part of the weight of those in the way, to
+#: begin where another one ends, and to end where another one begins.
+_FLUSH = 0.1
 
 _after, _before = bisect.bisect_right, bisect.bisect_left
 
@@ -47,20 +52,17 @@ class Row:
         starts, untils = self._starts, self._untils
         start, until = piece.start, piece.until
         first, last = _after(untils, start), _before(starts, until)
+        # NOTE: where it leaves the least before and after it, so that long
+        # gaps are left for long bookings.
+        before = start - untils[first - 1] if first else math.inf
+        after = starts[last] - until if last < len(starts) else math.inf
         if first < last:
             weight = 0.0
             for each in self._pieces[first:last]:
                 weight += each.weight
-            return weight
-        # NOTE: where it leaves the least before and after it, so that long
-        # gaps are left for long bookings.
+            return weight * (1 - _FLUSH * ((not before) + (not after)))
         length = until - start
-        fit = 0.0
-        if first:
-            fit -= length / (length + start - untils[first - 1])
-        if last < len(starts):
-            fit -= length / (length + starts[last] - until)
-        return fit
+        return -length / (length + before) - length / (length + after)
 
     def blockers(self, piece: ejection.Piece) -> Sequence[ejection.Piece]:
         """Return all that overlap."""

@@ -39,7 +39,7 @@ class Row:
     short, those leave who cover the most of it for their weight.
     """
 
-    effort = 12
+    effort = 60
 
     def __init__(self, capacity: shares.Capacity) -> None:
         """Begin with a host on which nothing is."""
