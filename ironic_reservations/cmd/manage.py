@@ -29,7 +29,7 @@ from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 
 _NAME = 'ironic-reservations-manage'
 #: The exit status where something differs, and where nobody knows.
@@ -107,8 +107,8 @@ def audit(engine: engine_module.Engine, repair: bool, everything: bool,
     :raises DatabaseUnavailable: it cannot be known.
     """
     if repair:
-        placement_keep.settle(engine)
-    kept = placement_keep.audit(engine, repair, everything)
+        placement_sync.recover(engine)
+    kept = placement_sync.audit(engine, repair, everything)
     if form == 'json':
         print(json.dumps(_document(kept), indent=2))
     else:
@@ -116,7 +116,7 @@ def audit(engine: engine_module.Engine, repair: bool, everything: bool,
     return DIFFERS if kept.remaining else 0
 
 
-def _rows(kept: placement_keep.Kept) -> list[dict[str, str | bool | None]]:
+def _rows(kept: placement_sync.Audited) -> list[dict[str, str | bool | None]]:
     """Give one row for each difference, in a stable order."""
     told = {each.difference: each for each in kept.repairs or ()}
     rows: list[dict[str, str | bool | None]] = []
@@ -133,13 +133,13 @@ def _rows(kept: placement_keep.Kept) -> list[dict[str, str | bool | None]]:
     return rows
 
 
-def _document(kept: placement_keep.Kept) -> dict[str, object]:
+def _document(kept: placement_sync.Audited) -> dict[str, object]:
     return {'nodes': kept.report.nodes, 'looked_at': kept.report.looked_at,
             'in_work': kept.report.in_work,
             'clean': not kept.remaining, 'differences': _rows(kept)}
 
 
-def _print(kept: placement_keep.Kept) -> None:
+def _print(kept: placement_sync.Audited) -> None:
     rows = _rows(kept)
     if rows:
         table = rich.table.Table()
@@ -155,7 +155,7 @@ def _print(kept: placement_keep.Kept) -> None:
     print(_summary(kept))
 
 
-def _summary(kept: placement_keep.Kept) -> str:
+def _summary(kept: placement_sync.Audited) -> str:
     found, left = len(kept.report.differences), len(kept.remaining)
     told = f'{kept.report.nodes} nodes: '
     if not found:

@@ -62,7 +62,7 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
         owner=hold.owner, resource_class=hold.resource_class,
         project_id=hold.project_id, user_id=hold.user_id,
         instance_uuid=hold.instance_uuid, state=hold.state.value,
-        landed=hold.landed, created_at=hold.created_at,
+        landed=hold.confirmed, created_at=hold.created_at,
         deadline=hold.deadline, generation=hold.generation,
         amounts=None if hold.amounts is None else json.dumps(
             dict(hold.amounts)), live=_live(hold)))
@@ -80,8 +80,8 @@ def change(connection: sa.Connection, hold: holds.Hold,
            now: datetime.datetime, **changed: Any) -> holds.Hold | None:
     """Change a hold; gives it as it is then, ``None`` if it had changed.
 
-    :param changed: ``state``, ``deadline``, ``landed``, ``instance_uuid``,
-        ``consumer_uuid``.
+    :param changed: ``state``, ``deadline``, ``confirmed``,
+        ``instance_uuid``, ``consumer_uuid``.
     :raises oslo_db.exception.DBDuplicateEntry: another hold has that
         consumer.
     """
@@ -93,7 +93,7 @@ def change(connection: sa.Connection, hold: holds.Hold,
         sa.update(tables.holds)
         .where(_h.id == hold.id, _h.generation == hold.generation)
         .values(state=after.state.value, live=_live(after),
-                deadline=after.deadline, landed=after.landed,
+                deadline=after.deadline, landed=after.confirmed,
                 consumer_uuid=after.consumer_uuid,
                 instance_uuid=after.instance_uuid, updated_at=now,
                 generation=after.generation)).rowcount

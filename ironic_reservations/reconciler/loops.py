@@ -41,7 +41,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.placement import compute_mirror
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop
@@ -100,13 +100,13 @@ def placement(engine: Engine) -> loop.Loop:
     hosts = compute_mirror.ComputeMirror(engine)
     # NOTE: what fails is not done again at once; one after the other would
     # be a load on a Placement that is in trouble.
-    tasks = [loop.Task(lambda _: placement_keep.settle(engine),
+    tasks = [loop.Task(lambda _: placement_sync.recover(engine),
                        options.settle_interval),
              loop.Task(lambda _: hosts.refresh(), options.hosts_interval,
                        again=False)]
     if options.audit_interval:
         tasks.append(loop.Task(
-            lambda _: placement_keep.audit(engine, options.repair),
+            lambda _: placement_sync.audit(engine, options.repair),
             options.audit_interval, again=False))
     return loop.Loop('placement', tasks, claim.Claim(
         engine, 'holds', claim.new_owner(), options.claim_ttl))

@@ -113,7 +113,7 @@ def put_all(engine: Engine, new: Sequence[holds.Hold]) -> placement.Answer:
         {hold.consumer_uuid: wanted(hold, None) for hold in new}))
 
 
-def landed(engine: Engine, hold: holds.Hold) -> bool:
+def is_there(engine: Engine, hold: holds.Hold) -> bool:
     """Tell whether a hold is there now.
 
     :raises PlacementUnavailable: it cannot be known.
@@ -135,7 +135,7 @@ def fence_new(engine: Engine, hold: holds.Hold) -> bool:
     # failed, or by a fence. Or a write is between its two transactions,
     # which is why nobody comes here before the grace is over.
     if answer.done or answer.outcome is placement.Outcome.CONSUMER_CHANGED:
-        return not landed(engine, hold)
+        return not is_there(engine, hold)
     raise errors.PlacementUnavailable(answer.said)
 
 
@@ -164,7 +164,7 @@ def remove(engine: Engine, hold: holds.Hold) -> bool:
         return _take_from_instance(engine, hold)
     answer = client(engine).delete_allocations(hold.consumer_uuid)
     if answer.outcome is placement.Outcome.GONE:
-        if hold.landed or fence_new(engine, hold):
+        if hold.confirmed or fence_new(engine, hold):
             return False
         answer = client(engine).delete_allocations(hold.consumer_uuid)
     if answer.outcome in (placement.Outcome.DONE, placement.Outcome.GONE):

@@ -15,7 +15,7 @@
 Our database decides who has a node; Placement is told.  A hold is: a row that
 says what will be written (``intend``), the write, a row that says that it is
 there (``carry_out``).  Whatever is cut off in between,
-:mod:`ironic_reservations.engine.placement.hold_settle` brings to an end.
+:mod:`ironic_reservations.engine.placement.hold_recovery` brings to an end.
 
 What others have allocated is respected, and never taken over.
 """
@@ -41,7 +41,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.placement import holds
 from ironic_reservations.planner.placement import inventories
@@ -137,7 +137,7 @@ def keep(engine: Engine, node_uuid: str,
                 return intended(connection)
         if there.state is holds.HoldState.ACTIVE:
             return held(there)
-        if hold_settle.settle_one(engine, there) is None:
+        if hold_recovery.recover_one(engine, there) is None:
             return None
         raise db_connection.Conflict('interrupted writes are being completed')
 
@@ -199,7 +199,7 @@ def carry_out(engine: Engine, intended: holds.Hold,
                                   placement.Outcome.CONSUMER_CHANGED):
             return _not_written(engine, intended, answer, instance_uuid)
         try:
-            if hold_calls.landed(engine, intended):
+            if hold_calls.is_there(engine, intended):
                 return confirm(engine, intended)
         except errors.PlacementUnavailable:
             attempts_left = 0
@@ -255,7 +255,7 @@ def take_back(engine: Engine, owners: Collection[str]) -> bool:
     gone = 0
     for some in hold_calls.in_parts(left):
         removed = _remove_all(engine, some)
-        hold_settle.forget_all(engine, removed)
+        hold_recovery.forget_all(engine, removed)
         gone += len(removed)
     return gone == len(left)
 
@@ -285,7 +285,7 @@ def move(engine: Engine, owner: str, instance_uuid: str,
     try:
         there = hold_calls.client(engine).consumer(moving.consumer_uuid)
         if not there.allocations:
-            hold_settle.forget(engine, moving)
+            hold_recovery.forget(engine, moving)
             return Verdict.UNKNOWN
         answer = hold_calls.patiently(
             engine, moving, lambda: hold_calls.client(
@@ -293,7 +293,7 @@ def move(engine: Engine, owner: str, instance_uuid: str,
                     moving, there.generation, instance_uuid,
                     project_id or NOBODY, user_id or NOBODY)))
     except errors.PlacementUnavailable:
-        hold_settle.reactivate(engine, moving)
+        hold_recovery.reactivate(engine, moving)
         raise
     return _moved(engine, moving, instance_uuid, answer)
 
@@ -311,7 +311,7 @@ def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
 def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
            answer: placement.Answer) -> Verdict:
     if answer.done:
-        hold_settle.hand_over(engine, moving)
+        hold_recovery.hand_over(engine, moving)
         return Verdict.INSTANCE
     if answer.outcome is placement.Outcome.UNCERTAIN:
         return Verdict.BUSY
@@ -321,7 +321,7 @@ def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
             # NOTE: Nova's scheduler has claimed it, although it was held.
             release(engine, [moving.owner])
             return Verdict.INSTANCE
-    hold_settle.reactivate(engine, moving)
+    hold_recovery.reactivate(engine, moving)
     if answer.outcome is placement.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
     LOG.warning('The hold of node %(node)s was not handed to the instance '
@@ -333,7 +333,7 @@ def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
 
 def confirm(engine: Engine, written: holds.Hold) -> Result:
     """Write that a hold is there, which it is; gives what came of it."""
-    confirmed = hold_settle.reactivate(engine, written)
+    confirmed = hold_recovery.reactivate(engine, written)
     if confirmed is not None:
         return Result(Verdict.HELD, confirmed)
     with engine.database.read() as connection:
@@ -341,9 +341,9 @@ def confirm(engine: Engine, written: holds.Hold) -> Result:
     if there is not None and there.state is holds.HoldState.ACTIVE:
         return Result(Verdict.HELD, there)
     # NOTE: it was released meanwhile, or taken for left over.
-    hold_calls.remove(engine, dataclasses.replace(written, landed=True))
+    hold_calls.remove(engine, dataclasses.replace(written, confirmed=True))
     if there is not None:
-        hold_settle.forget(engine, there)
+        hold_recovery.forget(engine, there)
     return Result(Verdict.BUSY, said=(
         f'The reservation of node {written.node_uuid} was given up while the '
         'node was being held.'))
@@ -356,10 +356,10 @@ def _not_written(engine: Engine, intended: holds.Hold,
     try:
         result = _why_not(engine, intended, answer, instance_uuid)
     except errors.PlacementUnavailable:
-        hold_settle.forget(engine, intended)
+        hold_recovery.forget(engine, intended)
         raise
-    hold_settle.forget(engine, intended,
-                       keep_promise=result.verdict is Verdict.INSTANCE)
+    hold_recovery.forget(engine, intended,
+                         keep_promise=result.verdict is Verdict.INSTANCE)
     return result
 
 
@@ -401,7 +401,7 @@ def _take_back(engine: Engine, one: holds.Hold) -> bool:
     """Take a hold back that is marked so; tells whether it is gone."""
     gone = _remove(engine, one)
     if gone:
-        hold_settle.forget(engine, one)
+        hold_recovery.forget(engine, one)
     return gone
 
 
@@ -427,7 +427,7 @@ def _remove_all(engine: Engine,
 def _may_be_removed(one: holds.Hold) -> bool:
     # NOTE: what is not known to have been written may be in the middle of
     # it; that one waits for its deadline.
-    return one.state is holds.HoldState.RELEASING and one.landed
+    return one.state is holds.HoldState.RELEASING and one.confirmed
 
 
 def _remove(engine: Engine, one: holds.Hold) -> bool:
@@ -459,8 +459,8 @@ def _give_up(engine: Engine, uncertain: holds.Hold,
             if given_up is None:
                 return None
             if not again:
-                hold_settle.end_promise(connection, uncertain,
-                                        engine.clock())
+                hold_recovery.end_promise(connection, uncertain,
+                                          engine.clock())
                 return None
             return intend(
                 engine, connection, uncertain.node_uuid,

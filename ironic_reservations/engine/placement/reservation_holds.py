@@ -35,7 +35,7 @@ from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner import facts
 from ironic_reservations.planner import lifecycle
@@ -108,7 +108,7 @@ def ensure(engine: Engine,
             ).get(reservation.node_uuid)
         if still is None or node is None or any(
                 row.state is holds.HoldState.PROMISING
-                and hold_settle.settle_one(engine, row) is not None
+                and hold_recovery.recover_one(engine, row) is not None
                 for row in there):
             raise db_connection.Conflict('the reservation has changed')
         if any(row.state is holds.HoldState.ACTIVE for row in there):

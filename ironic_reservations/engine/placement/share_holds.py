@@ -31,7 +31,7 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner.placement import holds
 
@@ -106,7 +106,7 @@ def _carry_out_all(engine: Engine, intended: Sequence[holds.Hold]
     if answer.done:
         results = {
             held.owner: hold_cases.Result(hold_cases.Verdict.HELD, held)
-            for held in hold_settle.reactivate_all(engine, intended)}
+            for held in hold_recovery.reactivate_all(engine, intended)}
         return {one.owner: (results.get(one.owner)
                             or hold_cases.confirm(engine, one))
                 for one in intended}
@@ -116,7 +116,7 @@ def _carry_out_all(engine: Engine, intended: Sequence[holds.Hold]
         except errors.PlacementUnavailable:
             if answer.outcome is not placement.Outcome.UNCERTAIN:
                 # NOTE: of these nothing has been written.
-                hold_settle.forget_all(engine, intended[number + 1:])
+                hold_recovery.forget_all(engine, intended[number + 1:])
             raise
     return results
 

@@ -52,7 +52,7 @@ class Hold:
         where it is a share of a compute host.
     :ivar deadline: until when whoever works on it may; for others it is out
         of bounds until then.
-    :ivar landed: whether Placement has said that it was written.
+    :ivar confirmed: whether Placement has said that it was written.
     :ivar instance_uuid: to which it is being handed, or has been: then that
         is the consumer.
     :ivar generation: counts the changes to the row; a change names the one
@@ -70,7 +70,7 @@ class Hold:
     state: HoldState
     created_at: datetime.datetime
     deadline: datetime.datetime
-    landed: bool = False
+    confirmed: bool = False
     instance_uuid: str | None = None
     generation: int = 0
     amounts: inventories.Amounts | None = None

@@ -25,7 +25,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner.placement import holds
 from tests import world
 from tests.functional.placement import in_memory
@@ -95,12 +95,12 @@ class Beside:
         passing = engine_module.dataclasses.replace(
             self.engine, clock=later)
         for _ in range(2):
-            placement_keep.settle(passing)
+            placement_sync.recover(passing)
             later.now += datetime.timedelta(
                 seconds=2 * conf.timeout + conf.grace)
-        placement_keep.settle(passing)
-        placement_keep.audit(self.engine, repair=True, everything=True)
-        placement_keep.settle(passing)
+        placement_sync.recover(passing)
+        placement_sync.audit(self.engine, repair=True, everything=True)
+        placement_sync.recover(passing)
 
     def audit(self) -> placement_audit.Report:
         """Look at every node."""

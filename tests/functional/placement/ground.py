@@ -21,7 +21,7 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner.placement import holds
 from tests import world
@@ -87,10 +87,10 @@ class TestCase(world.TestCase):
         conf = self.world.conf.placement
         self.world.clock.advance(2 * conf.timeout + conf.grace)
 
-    def settle(self) -> dict[hold_settle.Settled, int]:
+    def settle(self) -> dict[hold_recovery.Recovered, int]:
         """Let the deadlines pass, and settle; gives what there was."""
         self.wait()
-        settled = hold_settle.settle(self.engine)
+        settled = hold_recovery.recover(self.engine)
         return {end: count for end, count in settled.items() if count}
 
     def audit(self) -> placement_audit.Report:

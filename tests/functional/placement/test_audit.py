@@ -24,7 +24,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import repair as placement_repair
 from ironic_reservations.planner.placement import hold_audit
@@ -287,6 +287,6 @@ class TestLeftOver(_TestCase):
                 for node in nodes[:2]]
         self.client.put_allocations(written.consumer_uuid, placement.Wanted(
             {nodes[0]: {GOLD: 1}}, 'project', 'user', None, consumers.TYPE))
-        self.assertEqual({hold_settle.Settled.CONFIRMED: 1,
-                          hold_settle.Settled.DROPPED: 1}, self.settle())
+        self.assertEqual({hold_recovery.Recovered.CONFIRMED: 1,
+                          hold_recovery.Recovered.DROPPED: 1}, self.settle())
         self.assertEqual([], self.found())

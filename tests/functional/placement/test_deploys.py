@@ -20,7 +20,7 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner import facts
 from tests.functional.placement import faults
 from tests.functional.placement import in_memory
@@ -47,7 +47,7 @@ class TestCase(test_reservations.TestCase):
         """Undeploy a node, and have that be noticed."""
         self.world.ironic.undeploy(made.node_uuid)
         mirror.refresh_all(self.engine)
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
 
 
 class TestKeep(TestCase):
@@ -57,7 +57,7 @@ class TestKeep(TestCase):
         held, = self.rows()
         self.network.calls.clear()
         self.deploy(made)
-        placement_keep.audit(self.engine, repair=True)
+        placement_sync.audit(self.engine, repair=True)
         self.assertEqual([], self.network.writes())
         self.assertEqual([held.consumer_uuid],
                          self.consumers(made.node_uuid))
@@ -83,8 +83,8 @@ class TestMove(TestCase):
         self.assertEqual(('ours', 'me', consumers.INSTANCE), (
             there.project_id, there.user_id, there.consumer_type))
         self.assert_clean()
-        placement_keep.settle(self.engine)
-        placement_keep.audit(self.engine, repair=True)
+        placement_sync.recover(self.engine)
+        placement_sync.audit(self.engine, repair=True)
         self.assertEqual([made.instance_uuid],
                          self.consumers(made.node_uuid))
         self.free(made)
@@ -105,7 +105,7 @@ class TestMove(TestCase):
         self.deploy(made)
         self.network.down = False
         self.assertNotIn(made.instance_uuid, self.consumers(made.node_uuid))
-        placement_keep.audit(self.engine, repair=True)
+        placement_sync.audit(self.engine, repair=True)
         self.assertEqual([made.instance_uuid],
                          self.consumers(made.node_uuid))
         self.assert_clean()
@@ -177,7 +177,7 @@ class TestMove(TestCase):
             mirror.refresh_all(self.engine)
             mirror.settle_starting(self.engine)
             self.settle()
-            placement_keep.audit(self.engine, repair=True)
+            placement_sync.audit(self.engine, repair=True)
             self.assertEqual([made.instance_uuid],
                              self.consumers(made.node_uuid), last)
             self.assert_clean()

@@ -23,7 +23,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner.placement import holds
 from tests import world
@@ -32,7 +32,7 @@ from tests.functional.placement import ground
 from tests.functional.placement import in_memory
 
 Fault = faults.Fault
-Settled = hold_settle.Settled
+Recovered = hold_recovery.Recovered
 Verdict = hold_cases.Verdict
 
 
@@ -60,7 +60,7 @@ class TestUncertainHold(ground.TestCase):
             self.network.faults = [fault]
             held = self.held(node)
             self.assertEqual([held.consumer_uuid], self.consumers(node))
-        self.assertEqual({Settled.RELEASED: 2}, self.settle())
+        self.assertEqual({Recovered.RELEASED: 2}, self.settle())
         self.assert_clean()
 
     def test_write_that_comes_late_is_taken_back(self) -> None:
@@ -69,14 +69,14 @@ class TestUncertainHold(ground.TestCase):
         self.assertEqual([], self.consumers(node))
         self.network.deliver()
         self.assertEqual(1, len(self.consumers(node)))
-        self.assertEqual({Settled.RELEASED: 2}, self.settle())
+        self.assertEqual({Recovered.RELEASED: 2}, self.settle())
         self.assertEqual([], self.consumers(node))
         self.assert_clean()
 
     def test_write_that_comes_later_than_that_is_refused(self) -> None:
         node = self.enrol()
         self.unavailable(node, Fault.LATE, Fault.LATE)
-        self.assertEqual({Settled.RELEASED: 2}, self.settle())
+        self.assertEqual({Recovered.RELEASED: 2}, self.settle())
         self.network.deliver()
         self.assertEqual([], self.consumers(node))
         self.assert_clean()
@@ -103,7 +103,7 @@ class TestUncertainHold(ground.TestCase):
         node = self.enrol()
         self.unavailable(node, Fault.LOST, Fault.LOST)
         before = self.rows()
-        self.assertEqual(0, sum(hold_settle.settle(self.engine).values()))
+        self.assertEqual(0, sum(hold_recovery.recover(self.engine).values()))
         self.assertEqual(before, self.rows())
         self.held(node)
 
@@ -115,8 +115,8 @@ class TestUncertainHold(ground.TestCase):
         self.network.down = False
         self.assertEqual({}, {
             end: count for end, count
-            in hold_settle.settle(self.engine).items() if count})
-        self.assertEqual({Settled.RELEASED: 1}, self.settle())
+            in hold_recovery.recover(self.engine).items() if count})
+        self.assertEqual({Recovered.RELEASED: 1}, self.settle())
         self.assert_clean()
 
     def test_credentials_that_are_refused_leave_nothing(self) -> None:
@@ -157,7 +157,7 @@ class TestUncertainRelease(ground.TestCase):
             self.held(node, 'me')
             self.network.faults = [fault]
             self.assertFalse(hold_cases.release(self.engine, ['me']))
-            self.assertEqual({Settled.RELEASED: 1}, self.settle())
+            self.assertEqual({Recovered.RELEASED: 1}, self.settle())
             self.network.deliver()
             self.assertEqual([], self.consumers(node))
         self.assert_clean()
@@ -186,8 +186,8 @@ class TestUncertainMove(ground.TestCase):
             # NOTE: what comes only now is refused.
             self.network.deliver()
             done = fault in (Fault.UNANSWERED, Fault.ERROR_DONE)
-            self.assertEqual({Settled.MOVED if done
-                              else Settled.CONFIRMED: 1}, settled)
+            self.assertEqual({Recovered.MOVED if done
+                              else Recovered.CONFIRMED: 1}, settled)
             self.assertEqual(done, self.consumers(node) == [instance])
             self.assert_clean()
             hold_cases.release(self.engine, ['me'])
@@ -249,11 +249,11 @@ class TestDeaths(ground.TestCase):
 
     def test_settle_of_what_was_written(self) -> None:
         self.deaths(lambda node: self.left_over(node, Fault.UNANSWERED),
-                    lambda engine, node: hold_settle.settle(engine), 6)
+                    lambda engine, node: hold_recovery.recover(engine), 6)
 
     def test_settle_of_what_was_not_written(self) -> None:
         self.deaths(lambda node: self.left_over(node, Fault.LOST),
-                    lambda engine, node: hold_settle.settle(engine), 10)
+                    lambda engine, node: hold_recovery.recover(engine), 10)
 
     def test_settle_of_a_release(self) -> None:
         def prepare(node: str) -> None:
@@ -262,7 +262,7 @@ class TestDeaths(ground.TestCase):
             hold_cases.release(self.engine, [node])
             self.wait()
         self.deaths(prepare,
-                    lambda engine, node: hold_settle.settle(engine), 6)
+                    lambda engine, node: hold_recovery.recover(engine), 6)
 
     def test_settle_of_a_move(self) -> None:
         def prepare(node: str) -> None:
@@ -271,7 +271,7 @@ class TestDeaths(ground.TestCase):
             hold_cases.move(self.engine, node, world.new_uuid(), None, None)
             self.wait()
         self.deaths(prepare,
-                    lambda engine, node: hold_settle.settle(engine), 8)
+                    lambda engine, node: hold_recovery.recover(engine), 8)
 
     def left_over(self, node: str, fault: Fault) -> None:
         """Leave what a process leaves that dies in the call."""
@@ -320,7 +320,7 @@ class TestStorm(ground.TestCase):
 
         def settle(engine: engine_module.Engine, node: str) -> None:
             self.wait()
-            hold_settle.settle(engine)
+            hold_recovery.recover(engine)
             if chance.random() < 0.5:
                 self.network.deliver()
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.planner.placement import holds
 from tests import world
@@ -164,15 +164,15 @@ class TestRelease(ground.TestCase):
                                              strict=True)]
         for node, reservation in zip(nodes, reservations, strict=True):
             self.held(node, reservation.uuid)
-        self.assertEqual(0, hold_settle.release_forsaken(self.engine))
+        self.assertEqual(0, hold_recovery.release_forsaken(self.engine))
         self.world.clock.advance(60)
         with self.engine.database.write() as opened:
             opened.exec_driver_sql(
                 'DELETE FROM reservations WHERE node_uuid = ?', (nodes[2],))
-        self.assertEqual(2, hold_settle.release_forsaken(self.engine))
-        self.assertEqual({hold_settle.Settled.RELEASED: 2}, {
+        self.assertEqual(2, hold_recovery.release_forsaken(self.engine))
+        self.assertEqual({hold_recovery.Recovered.RELEASED: 2}, {
             end: count for end, count
-            in hold_settle.settle(self.engine).items() if count})
+            in hold_recovery.recover(self.engine).items() if count})
         self.assertEqual([nodes[0]], [row.node_uuid for row in self.rows()])
         self.assert_clean()
 

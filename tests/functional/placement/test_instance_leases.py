@@ -21,7 +21,7 @@ from typing import Any
 from ironic_reservations import engine as engine_module
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
@@ -447,7 +447,7 @@ class TestEnd(TestCase):
         self.soon()
         self.assertNotIn(lease.id, self.world.lease_rows())
         self.assert_nothing()
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assert_clean()
 
     def test_lease_that_never_started_is_gone_at_once(self) -> None:
@@ -477,7 +477,7 @@ class TestDeaths(TestCase):
         for _ in range(2):
             self.wait()
             self.soon()
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
 
     def test_start(self) -> None:
         self.host()

@@ -22,7 +22,7 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import passage
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
@@ -273,7 +273,7 @@ class TestEnd(TestCase):
         before = self.rows()
         self.leasing.change(lease, end=6)
         self.work(5)
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual(before, self.rows())
         self.assert_clean()
 
@@ -316,7 +316,7 @@ class TestDeaths(TestCase):
             for _ in range(3):
                 self.wait()
                 self.soon()
-                placement_keep.settle(self.engine)
+                placement_sync.recover(self.engine)
             self.soon()
             self.assertIs(status, self.leasing.reload(lease).status, last)
             self.assert_clean()
@@ -324,7 +324,7 @@ class TestDeaths(TestCase):
                 sorted(self.leasing.nodes(lease)), self.held_nodes(), last)
             self.leasing.end(lease)
             self.soon()
-            placement_keep.settle(self.engine)
+            placement_sync.recover(self.engine)
             self.assertEqual([], self.held_nodes())
             if not died:
                 return last
@@ -368,7 +368,7 @@ class TestEarlierHold(TestCase):
         other = self.host()
         self.leasing.break_node(node)
         self.work()
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual([other], self.held_nodes())
         self.assertEqual([], self.consumers(node))
         self.assert_clean()

@@ -35,7 +35,7 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.planner import pick
 from ironic_reservations.planner.placement import hold_audit
 from tests import world
@@ -245,7 +245,7 @@ class _Consumers(_TestCase):
         while stuck:
             left = len(stuck) - 1
             made = try_to_reserve(self.engine, self.node)
-            row, = [row for row in self.rows() if row.landed]
+            row, = [row for row in self.rows() if row.confirmed]
             self.assertEqual((made, left), (row.owner, len(stuck)))
             self.assertNotIn(row.consumer_uuid, poisoned)
             self.pass_by()
@@ -309,7 +309,7 @@ class TestLockedDatabase(_TestCase, world.TestCase):
             (row.owner, row.node_uuid) for row in self.rows()})
         for uuid in kept:
             release.release(self.engine, uuid)
-        hold_settle.settle(self.engine)
+        hold_recovery.recover(self.engine)
         self.assertEqual([], self.rows())
 
 

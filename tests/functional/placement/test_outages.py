@@ -32,7 +32,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner import pick
 from tests import world
 from tests.functional.placement import beside
@@ -104,7 +104,7 @@ class _Outages(beside.Beside):
                     release.release(engine, held.pop())
                     seen['released'] += 1
                 elif chance.random() < 0.2:
-                    placement_keep.settle(engine)
+                    placement_sync.recover(engine)
                 else:
                     held.append(self.reserve(*chance.sample(nodes, 2),
                                              engine=engine))
@@ -134,7 +134,7 @@ class _Outages(beside.Beside):
         faulty.ask(self.folder, [faulty.KILLED_WITHIN], 0, certain=True)
         made = self.reserve(node)
         self.assertEqual([made], [row.owner for row in self.rows()
-                                  if row.landed])
+                                  if row.confirmed])
         self.assertEqual(0, faulty.left(self.folder))
         self.pass_by()
         self.assert_agrees()
@@ -149,7 +149,7 @@ class _Outages(beside.Beside):
         release.release(self.engine, returned)
         self.placement.start()
         self.assertEqual(1, len(self.consumers(second)))
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual(1, len(self.consumers(first)))
         self.pass_by()
         self.assertEqual([], self.consumers(second))

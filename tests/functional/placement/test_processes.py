@@ -28,7 +28,7 @@ import fixtures
 from testtools import content
 
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner.placement import hold_audit
 from tests import world
 from tests.functional.placement import beside
@@ -115,7 +115,7 @@ class _Processes(beside.Beside):
                   for each in (node, other)}
         for each in (node, other):
             self.there.offer(each, {in_memory.GOLD: in_memory.ONE})
-        found = placement_keep.audit(self.engine, repair=True,
+        found = placement_sync.audit(self.engine, repair=True,
                                      everything=True).remaining
         self.assertEqual(
             {each for each in (node, other) if each in held},

@@ -21,9 +21,9 @@ import sqlalchemy as sa
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.engine.placement import repair as placement_repair
 from ironic_reservations.engine.placement import reservation_look
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner.placement import hold_audit
 from ironic_reservations.planner.placement import (
     reservation_providers as planner,
@@ -93,7 +93,7 @@ class TestFlavor(TestCase):
         made = self.nova.flavors.pop(wanted.reservation_id)
         self.assertEqual([(Kind.FLAVOR_MISSING, '')], self.found())
         # What the reconciler does at each audit.
-        kept = placement_keep.audit(self.engine, repair=True)
+        kept = placement_sync.audit(self.engine, repair=True)
         self.assertEqual((), kept.remaining)
         again = self.nova.flavors[wanted.reservation_id]
         self.assertEqual((made.extra_specs, made.projects),
@@ -316,7 +316,7 @@ class TestKeeping(TestCase):
     def test_reconciler_takes_leftovers_back(self) -> None:
         self.brought(self.started(1))
         self.over()
-        kept = placement_keep.audit(self.engine, repair=True)
+        kept = placement_sync.audit(self.engine, repair=True)
         self.assertEqual((), kept.remaining)
         self.assert_nothing()
 
@@ -330,7 +330,7 @@ class TestKeeping(TestCase):
         self.audit()
         with self.engine.database.write() as opened:
             opened.execute(sa.delete(tables.nodes))
-        kept = placement_keep.audit(self.engine, repair=True,
+        kept = placement_sync.audit(self.engine, repair=True,
                                     everything=True)
         self.assertEqual([Kind.PROVIDER_LEFTOVER],
                          [each.kind for each in kept.report.differences])

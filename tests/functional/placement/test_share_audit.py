@@ -22,9 +22,9 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import share_audit
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner.placement import hold_audit
 from ironic_reservations.planner.placement import holds
 from tests import leasing
@@ -45,7 +45,7 @@ class TestCase(shared.TestCase):
 
     def repair(self) -> dict[Kind, bool]:
         """Audit and repair; gives what was mended."""
-        kept = placement_keep.audit(self.engine, repair=True)
+        kept = placement_sync.audit(self.engine, repair=True)
         return {each.difference.kind: each.done
                 for each in kept.repairs or ()}
 
@@ -100,7 +100,7 @@ class TestFindings(TestCase):
         held, = self.rows()
         self.client.delete_allocations(held.consumer_uuid)
         theirs = self.nodes.serve(host, VCPU=1)
-        kept = placement_keep.audit(self.engine, repair=True)
+        kept = placement_sync.audit(self.engine, repair=True)
         self.assertEqual([False], [each.done for each in kept.repairs or ()])
         self.assertIn('exceed the capacity', (kept.repairs or ())[0].said)
         self.assertEqual([(Kind.UNHELD, host)], self.found())
@@ -238,7 +238,7 @@ class TestNeighbours(TestCase):
         lease = self.given({host: 2})
         self.assertEqual([], self.found())
         self.work(4)
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual([], self.found())
         hosts.remove(self.engine, hosts.find(self.engine, host).id)
         self.assertEqual([], self.found())

@@ -26,8 +26,8 @@ from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import keep as placement_keep
 from ironic_reservations.engine.placement import share_holds
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner import leases
 from ironic_reservations.reconciler import loops
 from tests import leasing
@@ -154,7 +154,7 @@ class TestStart(shared.TestCase):
         self.nodes.serve(host, VCPU=6)
         self.work(1)
         self.assertIs(STATUS.ACTIVE, self.status(lease), self.waiting(lease))
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual((8, 4), (self.usage(host)['VCPU'],
                                   self.usage(other)['VCPU']))
         self.assert_active(self.had(lease, {host: 1, other: 2}))
@@ -185,7 +185,7 @@ class TestStart(shared.TestCase):
             self.soon()
             self.world.clock.now = world.NOON
             self.assertNotIn(lease.id, self.world.lease_rows())
-            placement_keep.settle(self.engine)
+            placement_sync.recover(self.engine)
         self.assertEqual([], self.rows())
 
     def test_placement_that_is_down_is_waited_for(self) -> None:
@@ -213,14 +213,14 @@ class TestStart(shared.TestCase):
                 self.wait()
                 self.soon()
                 self.network.deliver()
-                placement_keep.settle(self.engine)
+                placement_sync.recover(self.engine)
             self.assertIs(STATUS.ACTIVE, self.status(lease), fault)
             self.assert_active(self.had(lease, {host: 3}))
             self.assertEqual(times(3), self.usage(host), fault)
             self.assert_clean()
             self.leasing.end(lease)
             self.soon()
-            placement_keep.settle(self.engine)
+            placement_sync.recover(self.engine)
             self.assertEqual({}, self.usage(host), fault)
             self.world.clock.now = world.NOON
         self.assertEqual(len(faults.Fault), self.network.suffered)
@@ -256,10 +256,10 @@ class TestStart(shared.TestCase):
                                    self.world.clock())
         self.to_nova.down = False
         self.soon()
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual(({}, times(1)),
                          (self.usage(host), self.usage(other)))
-        placement_keep.audit(self.engine, repair=True)
+        placement_sync.audit(self.engine, repair=True)
         self.assert_active(self.had(lease, {other: 1}))
         self.assert_clean()
 
@@ -309,7 +309,7 @@ class TestTogether(shared.TestCase):
                 self.network.deliver()
                 for _ in range(2):
                     self.wait()
-                    placement_keep.settle(self.engine)
+                    placement_sync.recover(self.engine)
                 share_holds.hold_all(self.engine, promises)
                 self.assertEqual(2 if before else 3, self.holding(host),
                                  (before, fault))
@@ -383,7 +383,7 @@ class TestReleasedTogether(shared.TestCase):
             self.network.deliver()
             for _ in range(2):
                 self.wait()
-                placement_keep.settle(self.engine)
+                placement_sync.recover(self.engine)
             self.assertEqual({}, self.usage(host), fault)
             self.assertEqual([], self.rows(), fault)
         self.assertEqual(len(faults.Fault), self.network.suffered)
@@ -396,7 +396,7 @@ class TestReleasedTogether(shared.TestCase):
         self.assertEqual(1, len(self.network.calls))
         self.network.down = False
         self.wait()
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual({}, self.usage(host))
         self.assertEqual([], self.rows())
 
@@ -459,7 +459,7 @@ class TestEnd(shared.TestCase):
         compute_mirror.ComputeMirror(self.engine).refresh()
         self.work(4)
         self.assertIs(STATUS.TERMINATED, self.status(lease))
-        placement_keep.settle(self.engine)
+        placement_sync.recover(self.engine)
         self.assertEqual([], self.rows())
         self.assert_nothing()
         hosts.remove(self.engine, hosts.find(self.engine, host).id)
@@ -563,7 +563,7 @@ class TestPlanned(shared.TestCase):
             self.assert_clean()
             self.leasing.end(lease)
             self.soon()
-            placement_keep.settle(self.engine)
+            placement_sync.recover(self.engine)
             self.assert_nothing()
             self.world.clock.now = world.NOON
 
@@ -620,7 +620,7 @@ class TestDeaths(test_instance_leases.TestDeaths, shared.TestCase):
             self.assert_clean()
             self.leasing.end(lease)
             self.soon()
-            placement_keep.settle(self.engine)
+            placement_sync.recover(self.engine)
             self.assertEqual({}, self.usage(host))
             if not died:
                 break

@@ -28,7 +28,7 @@ import time
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner import leases
 from ironic_reservations.planner.placement import hold_audit
 from ironic_reservations.reconciler import lease_workers
@@ -96,7 +96,7 @@ class _Races(beside.Beside):
         for _ in range(2):
             self.world.clock.now += datetime.timedelta(
                 seconds=2 * conf.timeout + conf.grace)
-            placement_keep.settle(self.engine)
+            placement_sync.recover(self.engine)
 
     def differences(self) -> tuple[hold_audit.Difference, ...]:
         """Look at everything."""

@@ -25,7 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
-from ironic_reservations.engine.placement import keep as placement_keep
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.planner import pick
 from tests import world
 from tests.functional.placement import in_memory
@@ -64,7 +64,7 @@ def work(url: str, endpoint: str, nodes: list[str], journal: str, seed: int,
                     release.release(engine, held.pop(
                         chance.randrange(len(held))))
                 elif step == 'S':
-                    placement_keep.settle(engine)
+                    placement_sync.recover(engine)
             except _ORDINARY as exc:
                 step = f'({type(exc).__name__})'
             except BaseException as exc:

@@ -37,7 +37,7 @@ class TestReleased(world.TestCase):
             before = db_holds.insert(connection, holds.Hold(
                 0, world.new_uuid(), world.new_uuid(), world.new_uuid(),
                 'CUSTOM_GOLD', 'a-project', 'a-user', state, world.NOON,
-                _LATER, landed=True))
+                _LATER, confirmed=True))
             self.assertEqual(1, db_holds.release_forsaken(
                 connection, world.NOON, 10))
             after = db_holds.read(connection, before.id)

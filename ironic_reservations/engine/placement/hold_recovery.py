@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bringing to an end what was cut off between a row and Placement.
+"""Recovery of holds that were cut off between a row and Placement.
 
 Nobody touches a hold before its deadline but who works on it; from then on,
 whoever moves the deadline first.
@@ -38,7 +38,7 @@ LOG = log.getLogger(__name__)
 _BATCH = 100
 
 
-class Settled(enum.StrEnum):
+class Recovered(enum.StrEnum):
     """What became of a hold that was left over."""
 
     #: It had been written, and is confirmed.
@@ -51,7 +51,7 @@ class Settled(enum.StrEnum):
     MOVED = 'moved'
 
 
-def settle(engine: Engine) -> dict[Settled, int]:
+def recover(engine: Engine) -> dict[Recovered, int]:
     """Bring what was left over to an end, as far as Placement answers.
 
     Any number of processes may do this at once.
@@ -59,27 +59,27 @@ def settle(engine: Engine) -> dict[Settled, int]:
     :returns: how much of it came to which end.
     :raises DatabaseUnavailable: the rows cannot be read or written.
     """
-    counts = dict.fromkeys(Settled, 0)
+    counts = dict.fromkeys(Recovered, 0)
     with engine.database.read() as connection:
         left_over = db_holds.read_left_over(connection, engine.clock(),
                                             _BATCH)
     for hold in left_over:
         try:
-            settled = settle_one(engine, hold)
+            recovered = recover_one(engine, hold)
         except errors.PlacementUnavailable as exc:
             # NOTE: the others would have to wait for its time-outs, too.
             LOG.warning('Interrupted writes of holds could not be completed '
                         'yet, and will be later: %s', exc)
             break
-        if settled is not None:
-            counts[settled] += 1
+        if recovered is not None:
+            counts[recovered] += 1
             LOG.info('The interrupted hold of node %(node)s is '
-                     '%(settled)s', {'node': hold.node_uuid,
-                                     'settled': settled})
+                     '%(recovered)s', {'node': hold.node_uuid,
+                                       'recovered': recovered})
     return counts
 
 
-def settle_one(engine: Engine, hold: holds.Hold) -> Settled | None:
+def recover_one(engine: Engine, hold: holds.Hold) -> Recovered | None:
     """Bring one hold to its end, if nobody works on it any more.
 
     :returns: ``None`` where somebody does.
@@ -99,19 +99,19 @@ def settle_one(engine: Engine, hold: holds.Hold) -> Settled | None:
     if ours.state is holds.HoldState.RELEASING:
         hold_calls.remove(engine, ours)
         forget(engine, ours)
-        return Settled.RELEASED
+        return Recovered.RELEASED
     if ours.state is holds.HoldState.MOVING:
         if hold_calls.fence_move(engine, ours):
             reactivate(engine, ours)
-            return Settled.CONFIRMED
+            return Recovered.CONFIRMED
         hand_over(engine, ours)
-        return Settled.MOVED
-    if hold_calls.landed(engine, ours) or not hold_calls.fence_new(
+        return Recovered.MOVED
+    if hold_calls.is_there(engine, ours) or not hold_calls.fence_new(
             engine, ours):
         reactivate(engine, ours)
-        return Settled.CONFIRMED
+        return Recovered.CONFIRMED
     forget(engine, ours)
-    return Settled.DROPPED
+    return Recovered.DROPPED
 
 
 def release_forsaken(engine: Engine) -> int:
@@ -131,7 +131,7 @@ def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
     def attempt() -> holds.Hold | None:
         with engine.database.write() as connection:
             return db_holds.change(
-                connection, hold, engine.clock(), landed=True,
+                connection, hold, engine.clock(), confirmed=True,
                 state=holds.HoldState.ACTIVE, instance_uuid=None)
     return retry.until_committed(attempt)
 
@@ -142,7 +142,7 @@ def reactivate_all(engine: Engine, new: Collection[holds.Hold]
     def attempt() -> list[holds.Hold]:
         with engine.database.write() as connection:
             changed = [db_holds.change(
-                connection, hold, engine.clock(), landed=True,
+                connection, hold, engine.clock(), confirmed=True,
                 state=holds.HoldState.ACTIVE, instance_uuid=None)
                 for hold in new]
         return [hold for hold in changed if hold is not None]
@@ -156,7 +156,7 @@ def hand_over(engine: Engine, hold: holds.Hold) -> None:
 
     def attempt() -> None:
         with engine.database.write() as connection:
-            db_holds.change(connection, hold, engine.clock(), landed=True,
+            db_holds.change(connection, hold, engine.clock(), confirmed=True,
                             state=holds.HoldState.ACTIVE,
                             consumer_uuid=instance_uuid)
     retry.until_committed(attempt)

@@ -28,7 +28,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import deployed_holds
-from ironic_reservations.engine.placement import hold_settle
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import repair as placement_repair
 from ironic_reservations.planner.placement import hold_audit
 
@@ -36,7 +36,7 @@ LOG = log.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
-class Kept:
+class Audited:
     """What came of an audit.
 
     :ivar repairs: what was tried to be mended; ``None``: nothing was to be.
@@ -54,16 +54,16 @@ class Kept:
                      if not each.done)
 
 
-def settle(engine: Engine) -> None:
+def recover(engine: Engine) -> None:
     """Take back what is held for nothing, and end what was cut off.
 
     :raises DatabaseUnavailable: the rows cannot be read or written.
     """
-    hold_settle.release_forsaken(engine)
-    hold_settle.settle(engine)
+    hold_recovery.release_forsaken(engine)
+    hold_recovery.recover(engine)
 
 
-def audit(engine: Engine, repair: bool, everything: bool = False) -> Kept:
+def audit(engine: Engine, repair: bool, everything: bool = False) -> Audited:
     """Compare, mend what can be, and write down what was found.
 
     :param repair: whether anything is to be mended.
@@ -76,31 +76,31 @@ def audit(engine: Engine, repair: bool, everything: bool = False) -> Kept:
     report = placement_audit.audit(engine, everything)
     repairs = (tuple(placement_repair.repair(engine, report)) if repair
                else None)
-    kept = Kept(report, repairs)
-    _log(kept)
-    _write(engine, kept)
-    return kept
+    audited = Audited(report, repairs)
+    _log(audited)
+    _write(engine, audited)
+    return audited
 
 
-def _log(kept: Kept) -> None:
-    for difference in kept.report.differences:
-        LOG.log(log.WARNING if difference in kept.remaining else log.INFO,
+def _log(audited: Audited) -> None:
+    for difference in audited.report.differences:
+        LOG.log(log.WARNING if difference in audited.remaining else log.INFO,
                 'Placement %(how)s for node %(node)s: %(what)s', {
-                    'how': ('differs' if difference in kept.remaining
+                    'how': ('differs' if difference in audited.remaining
                             else 'differed'),
                     'node': difference.node_uuid,
                     'what': difference.detail})
 
 
-def _write(engine: Engine, kept: Kept) -> None:
+def _write(engine: Engine, audited: Audited) -> None:
     now = engine.clock()
 
     def attempt() -> None:
         with engine.database.write() as connection:
             placement_drift.write(connection, {
                 kind: placement_drift.Drift(
-                    _count(kind, kept.report.differences),
-                    _count(kind, kept.remaining), now)
+                    _count(kind, audited.report.differences),
+                    _count(kind, audited.remaining), now)
                 for kind in hold_audit.Kind})
     retry.until_committed(attempt)
 
