@@ -90,7 +90,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 }
 
 
-def told(error: exc.HttpError) -> exc.HttpError:
+def translated(error: exc.HttpError) -> exc.HttpError:
     """Give the error with the code and the reasons in it.
 
     :param error: what python-ironicclient raises.

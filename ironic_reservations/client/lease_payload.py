@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironic_reservations.client import flavors
+from ironic_reservations.client import requirement_text
 from ironic_reservations.client import times
-from ironic_reservations.client import wishes
 
 KEY_HEADER = 'Idempotency-Key'
 #: What leases and hosts are served as, which is what Blazar's clients ask.
@@ -43,7 +43,7 @@ def hosts(least: int = 1, most: int | None = None,
     return {'resource_type': 'physical:host', 'min': least,
             'max': least if most is None else most,
             'hypervisor_properties': '',
-            'resource_properties': wishes.properties(
+            'resource_properties': requirement_text.properties(
                 conditions, resource_class, traits)}
 
 
@@ -77,7 +77,7 @@ def instances(amount: int, vcpus: int | None = None,
     return {
         'resource_type': 'flavor:instance' if named else 'virtual:instance',
         'amount': amount, 'affinity': affinity,
-        'resource_properties': wishes.properties(
+        'resource_properties': requirement_text.properties(
             conditions, resource_class, traits),
         **{key: value for key, value in given.items() if value is not None}}
 
@@ -142,7 +142,8 @@ def look(start: times.Instant | str | None = None,
         'start_date': None if start is None else times.written(start),
         'end_date': None if end is None else times.written(end),
         'resource_class': resource_class,
-        'resource_properties': wishes.properties(conditions, None, traits),
+        'resource_properties': requirement_text.properties(
+            conditions, None, traits),
         'count': None if hosts is None else str(hosts),
         'duration': None if duration is None else str(duration)}
     return {name: value for name, value in query.items() if value}

@@ -79,7 +79,7 @@ class TwinSession(http.SessionClient):
             response: requests.Response = once(self, url, method, **kwargs)
             return response
         except exc.HttpError as error:
-            raise errors.told(error) from None
+            raise errors.translated(error) from None
 
 
 class ReservationSession(TwinSession):

@@ -37,7 +37,7 @@ def refuse(exc: Exception, environ: wsgi.Environ
     """
     request_id = environ.setdefault(_REQUEST_ID,
                                     oslo_context.generate_request_id())
-    error = api_errors.told(exc, environ)
+    error = api_errors.translated(exc, environ)
     LOG.info('[%s] The guard refused %s %s: %s', request_id,
              logged.quoted(environ.get('REQUEST_METHOD')),
              logged.quoted(environ.get('PATH_INFO')),

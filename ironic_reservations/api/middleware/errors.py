@@ -50,7 +50,8 @@ def unexpected() -> errors.Unexpected:
         'the id of this request, under which the log says more.')
 
 
-def told(exc: Exception, environ: wsgi.Environ) -> errors.ReservationError:
+def translated(exc: Exception,
+               environ: wsgi.Environ) -> errors.ReservationError:
     """Give the error to answer with; log what is not meant for clients.
 
     :param exc: what went wrong; it is being handled.

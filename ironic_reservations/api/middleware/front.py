@@ -61,7 +61,7 @@ class Front:
             _make_plain(environ)
             answer = wsgi.call(self._application, environ)
         except Exception as exc:
-            error = api_errors.told(exc, environ)
+            error = api_errors.translated(exc, environ)
             code = error.code
             answer = api_errors.answer(error, environ, dialect, minor)
         finally:

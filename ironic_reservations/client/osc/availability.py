@@ -24,11 +24,11 @@ from ironicclient import exc
 from ironic_reservations.client import availability
 from ironic_reservations.client import times
 from ironic_reservations.client.charts import availability as chart
-from ironic_reservations.client.osc import drawn
+from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import selection
 
 
-class ShowAvailability(drawn.Drawn):
+class ShowAvailability(chart_command.ChartCommand):
     """Show how many hosts leases could have, when"""
 
     log = logging.getLogger(__name__ + '.ShowAvailability')
@@ -40,7 +40,7 @@ class ShowAvailability(drawn.Drawn):
         parser.add_argument(
             '--from',
             metavar='<time>',
-            type=drawn.instant,
+            type=chart_command.instant,
             dest='start',
             help='Start of the time to look at: "2030-01-31 12:00" (UTC), ISO '
                  '8601 with a zone, or +4h, which is four hours from now. '
@@ -48,20 +48,20 @@ class ShowAvailability(drawn.Drawn):
         parser.add_argument(
             '--until',
             metavar='<time>',
-            type=drawn.instant,
+            type=chart_command.instant,
             dest='end',
             help='End of the time to look at. Default is set by the service: '
                  '30 days after the start.')
         parser.add_argument(
             '--hosts',
             metavar='<number>',
-            type=drawn.positive,
+            type=chart_command.positive,
             help='Also find the earliest start for this number of hosts, with '
                  '--duration.')
         parser.add_argument(
             '--duration',
             metavar='<duration>',
-            type=drawn.duration,
+            type=chart_command.duration,
             help='Duration for --hosts: 30m, 4h, 1h30m, 7d, 2w.')
         return parser
 

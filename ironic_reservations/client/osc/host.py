@@ -28,14 +28,14 @@ from rich import progress
 
 from ironic_reservations.client import errors
 from ironic_reservations.client import host
-from ironic_reservations.client.osc import drawn
+from ironic_reservations.client.osc import chart_command
 
 _EXISTS = 'host.exists'
 #: What goes wrong for one node goes wrong for all of them.
 _FOR_ALL = (401, 403, 503)
 
 
-@drawn.typed
+@chart_command.typed
 def capability(text: str) -> tuple[str, str]:
     """Read ``name=value``."""
     name, equals, value = text.partition('=')

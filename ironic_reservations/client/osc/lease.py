@@ -28,7 +28,7 @@ from ironic_reservations.client import errors
 from ironic_reservations.client import lease
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client import times
-from ironic_reservations.client.osc import drawn
+from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import instances
 from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import naming
@@ -42,7 +42,7 @@ _TIMES = ('"2030-01-31 12:00" (UTC), ISO 8601 with a zone, or +4h, which is '
 _COUNT = re.compile('([1-9][0-9]{0,6})(-([1-9][0-9]{0,6}))?')
 
 
-@drawn.typed
+@chart_command.typed
 def count(text: str) -> tuple[int, int]:
     """Read a number of hosts, or a range of numbers."""
     match = _COUNT.fullmatch(text)
@@ -81,7 +81,7 @@ class CreateLease(lease_plan.Planned):
         parser.add_argument(
             '--start-date',
             metavar='<time>',
-            type=drawn.instant,
+            type=chart_command.instant,
             dest='start',
             default=times.NOW,
             help=f'Start of the lease: {_TIMES}. Default is now.')
@@ -90,18 +90,18 @@ class CreateLease(lease_plan.Planned):
             # NOTE: not --end, in which the shell sees its own --endpoint.
             '--end-date',
             metavar='<time>',
-            type=drawn.instant,
+            type=chart_command.instant,
             dest='end',
             help='End of the lease.')
         end.add_argument(
             '--duration',
             metavar='<duration>',
-            type=drawn.duration,
+            type=chart_command.duration,
             help='Duration of the lease: 30m, 4h, 1h30m, 7d, 2w.')
         parser.add_argument(
             '--before-end-date',
             metavar='<time>',
-            type=drawn.instant,
+            type=chart_command.instant,
             dest='before_end',
             help='Time of the notification that the end is near. Default is '
                  'set by the service.')
@@ -169,25 +169,25 @@ class SetLease(lease_plan.Planned):
         parser.add_argument(
             '--start-date',
             metavar='<time>',
-            type=drawn.instant,
+            type=chart_command.instant,
             dest='start',
             help=f'New start, if the lease has not started: {_TIMES}.')
         end = parser.add_mutually_exclusive_group()
         end.add_argument(
             '--end-date',
             metavar='<time>',
-            type=drawn.instant,
+            type=chart_command.instant,
             dest='end',
             help='New end.')
         end.add_argument(
             '--extend',
             metavar='<duration>',
-            type=drawn.duration,
+            type=chart_command.duration,
             help='End the lease later by this time: 30m, 4h, 1h30m, 7d, 2w.')
         end.add_argument(
             '--shorten',
             metavar='<duration>',
-            type=drawn.duration,
+            type=chart_command.duration,
             help='End the lease earlier by this time.')
         parser.add_argument(
             '--hosts',
@@ -326,7 +326,7 @@ def _end(parsed_args: argparse.Namespace) -> times.Instant:
         return end
     start = parsed_args.start
     if start == times.NOW:
-        start = drawn.now()
+        start = chart_command.now()
     return _plus(start, parsed_args.duration)
 
 

@@ -25,14 +25,14 @@ from ironicclient import exc
 
 from ironic_reservations.client import lease
 from ironic_reservations.client.charts import lease as chart
-from ironic_reservations.client.osc import drawn
+from ironic_reservations.client.osc import chart_command
 
 #: From so many nodes on, one list of all is quicker than asking for each.
 _MANY = 16
 _FIELDS = ['uuid', 'name', 'provision_state']
 
 
-class Planned(drawn.Drawn, metaclass=abc.ABCMeta):
+class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
     """Shows the plan of a lease."""
 
     def planned(self, client: Any, found: lease.Lease,

@@ -19,7 +19,7 @@ from typing import Any
 
 from ironicclient import exc
 
-from ironic_reservations.client import wishes
+from ironic_reservations.client import requirement_text
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def read(parsed_args: argparse.Namespace) -> dict[str, Any]:
     :raises CommandError: a property cannot be read.
     """
     try:
-        wishes.properties(parsed_args.conditions)
+        requirement_text.properties(parsed_args.conditions)
     except ValueError as error:
         raise exc.CommandError(f'--property: {error}') from error
     return {'resource_class': parsed_args.resource_class,

@@ -36,7 +36,7 @@ from openstack.baremetal.v1 import node as _node
 from ironic_reservations.client import payload
 from ironic_reservations.client import waiting
 from ironic_reservations.client.sdk import errors
-from ironic_reservations.client.sdk import speaking
+from ironic_reservations.client.sdk import transport
 from ironic_reservations.client.sdk.reservation import Reservation
 
 __all__ = ['Reservation', 'deploy', 'get', 'limits', 'release', 'renew',
@@ -76,12 +76,12 @@ def reserve(
     """
     body = payload.creation(
         instance_uuid=instance_id or str(uuid.uuid4()), uuid=reservation_id,
-        node_uuid=None if nodes is None else map(speaking.ident, nodes),
+        node_uuid=None if nodes is None else map(transport.ident, nodes),
         ttl=ttl, expires_at=expires_at, resource_class=resource_class,
         traits=traits, flavor=flavor)
 
     def attempt() -> Reservation:
-        return speaking.ask(
+        return transport.ask(
             conn, lambda proxy: Reservation.reserve(proxy, body))
 
     return attempt() if wait is None else waiting.until_free(attempt, wait)
@@ -96,7 +96,7 @@ def reservations(conn: connection.Connection,
         (of one page), ``marker``, ``sort_key``, ``sort_dir`` and ``fields``
         are those of the API.
     """
-    return speaking.ask(
+    return transport.ask(
         conn, lambda proxy: list(Reservation.list(proxy, **query)))
 
 
@@ -108,8 +108,8 @@ def get(conn: connection.Connection,
     :param reservation: its UUID, or a reservation to look at again.
     :raises NotFound: no live reservation of that UUID is visible.
     """
-    wanted = Reservation.new(id=speaking.ident(reservation))
-    return speaking.ask(conn, lambda proxy: wanted.fetch(proxy))
+    wanted = Reservation.new(id=transport.ident(reservation))
+    return transport.ask(conn, lambda proxy: wanted.fetch(proxy))
 
 
 def limits(conn: connection.Connection,
@@ -130,7 +130,7 @@ def limits(conn: connection.Connection,
         exceptions.raise_from_response(response)
         found: dict[str, Any] = response.json()['limits']
         return found
-    return speaking.ask(conn, read)
+    return transport.ask(conn, read)
 
 
 def renew(conn: connection.Connection, reservation: str | Reservation,
@@ -146,8 +146,8 @@ def renew(conn: connection.Connection, reservation: str | Reservation,
     :raises NotFound: it has expired, or there is none.
     """
     patch = payload.renewal(ttl, expires_at)
-    wanted = Reservation.new(id=speaking.ident(reservation))
-    return speaking.ask(conn, lambda proxy: wanted.renew(proxy, patch))
+    wanted = Reservation.new(id=transport.ident(reservation))
+    return transport.ask(conn, lambda proxy: wanted.renew(proxy, patch))
 
 
 def release(conn: connection.Connection,
@@ -158,8 +158,8 @@ def release(conn: connection.Connection,
     :param reservation: its reservation, or the UUID of that.
     :raises NotFound: it has expired, or there is none.
     """
-    wanted = Reservation.new(id=speaking.ident(reservation))
-    speaking.ask(conn, lambda proxy: wanted.delete(proxy))
+    wanted = Reservation.new(id=transport.ident(reservation))
+    transport.ask(conn, lambda proxy: wanted.delete(proxy))
 
 
 def deploy(conn: connection.Connection, reservation: str | Reservation,
@@ -181,14 +181,14 @@ def deploy(conn: connection.Connection, reservation: str | Reservation,
     :raises Forbidden: the proof is not accepted.
     """
     if node is not None:
-        reservation = Reservation.new(id=speaking.ident(reservation),
-                                      node_id=speaking.ident(node))
+        reservation = Reservation.new(id=transport.ident(reservation),
+                                      node_id=transport.ident(node))
     elif not isinstance(reservation, Reservation) or not reservation.node_id:
         reservation = get(conn, reservation)
-    proven = speaking.twin(conn, {payload.PROOF_HEADER: reservation.id})
+    proven = transport.twin(conn, {payload.PROOF_HEADER: reservation.id})
     try:
         return proven.set_node_provision_state(
             reservation.node_id, 'active', config_drive=config_drive,
             deploy_steps=deploy_steps, wait=wait, timeout=timeout)
     except exceptions.HttpException as error:
-        raise errors.told(error) from None
+        raise errors.translated(error) from None

@@ -72,7 +72,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 }
 
 
-def told(error: exceptions.HttpException) -> exceptions.HttpException:
+def translated(error: exceptions.HttpException) -> exceptions.HttpException:
     """Give the error with the code and the reasons in it.
 
     :param error: what openstacksdk raises.

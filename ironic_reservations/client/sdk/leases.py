@@ -34,7 +34,7 @@ import requests
 
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client import times
-from ironic_reservations.client.sdk import speaking
+from ironic_reservations.client.sdk import transport
 from ironic_reservations.client.sdk.lease import Host
 from ironic_reservations.client.sdk.lease import Lease
 
@@ -77,7 +77,7 @@ def post(conn: connection.Connection, body: Mapping[str, Any],
     """
     headers = {} if dry_run else {
         lease_payload.KEY_HEADER: key or str(uuid.uuid4())}
-    return _read(speaking.ask_of_leases(conn, lambda proxy: _checked(
+    return _read(transport.ask_of_leases(conn, lambda proxy: _checked(
         proxy.post(Lease.base_path, json=dict(body), headers=headers,
                    params=_trying(dry_run)))))
 
@@ -90,7 +90,7 @@ def leases(conn: connection.Connection,
     :param project: only those of this project.
     """
     query = {} if project is None else {'project': project}
-    return speaking.ask_of_leases(
+    return transport.ask_of_leases(
         conn, lambda proxy: list(Lease.list(proxy, **query)))
 
 
@@ -101,8 +101,8 @@ def get(conn: connection.Connection, lease: str | Lease) -> Lease:
     :param lease: its id, or a lease to look at again.
     :raises NotFound: no lease of that id is visible.
     """
-    wanted = Lease.new(id=speaking.ident(lease))
-    return speaking.ask_of_leases(conn, lambda proxy: wanted.fetch(proxy))
+    wanted = Lease.new(id=transport.ident(lease))
+    return transport.ask_of_leases(conn, lambda proxy: wanted.fetch(proxy))
 
 
 def change(conn: connection.Connection, lease: str | Lease, *,
@@ -118,9 +118,9 @@ def change(conn: connection.Connection, lease: str | Lease, *,
         ``end``, ``before_end``, ``reservations``, ``heal``.
     :raises Conflict: it cannot be done; ``reasons`` say why.
     """
-    path = utils.urljoin(Lease.base_path, speaking.ident(lease))
+    path = utils.urljoin(Lease.base_path, transport.ident(lease))
     body = lease_payload.change(**changes)
-    return _read(speaking.ask_of_leases(conn, lambda proxy: _checked(
+    return _read(transport.ask_of_leases(conn, lambda proxy: _checked(
         proxy.put(path, json=body, params=_trying(dry_run)))))
 
 
@@ -131,8 +131,8 @@ def end(conn: connection.Connection, lease: str | Lease) -> None:
     :param lease: the lease, or its id.
     :raises NotFound: no lease of that id is visible.
     """
-    wanted = Lease.new(id=speaking.ident(lease))
-    speaking.ask_of_leases(conn, lambda proxy: wanted.delete(proxy))
+    wanted = Lease.new(id=transport.ident(lease))
+    transport.ask_of_leases(conn, lambda proxy: wanted.delete(proxy))
 
 
 def availability(conn: connection.Connection, **asked: Any
@@ -148,7 +148,7 @@ def availability(conn: connection.Connection, **asked: Any
         ``duration`` comes without the other.
     """
     query = lease_payload.look(**asked)
-    found: dict[str, Any] = speaking.ask_of_leases(
+    found: dict[str, Any] = transport.ask_of_leases(
         conn, lambda proxy: _checked(proxy.get(
             '/availability', params=query))).json()['availability']
     return found
@@ -159,7 +159,7 @@ def hosts(conn: connection.Connection) -> list[Host]:
 
     :param conn: a connection.
     """
-    return speaking.ask_of_leases(conn, lambda proxy: list(Host.list(proxy)))
+    return transport.ask_of_leases(conn, lambda proxy: list(Host.list(proxy)))
 
 
 def open_host(conn: connection.Connection, name: str,
@@ -178,7 +178,7 @@ def open_host(conn: connection.Connection, name: str,
             Host.base_path, json={**(capabilities or {}), 'name': name})))
         return host
 
-    return speaking.ask_of_leases(conn, made)
+    return transport.ask_of_leases(conn, made)
 
 
 def _read(response: requests.Response) -> Lease:

@@ -27,7 +27,7 @@ from rich import console
 from ironic_reservations.client import times
 
 
-class Drawn(command.ShowOne, metaclass=abc.ABCMeta):
+class ChartCommand(command.ShowOne, metaclass=abc.ABCMeta):
     """Shows one thing, as a chart unless a format or columns are asked for.
 
     NOTE: colours and the width are those of the terminal; rich leaves the

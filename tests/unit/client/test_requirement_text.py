@@ -18,7 +18,7 @@ import json
 
 import testtools
 
-from ironic_reservations.client import wishes
+from ironic_reservations.client import requirement_text
 from ironic_reservations.planner import requirements
 
 HOST = {'vcpus': '16', 'rack': 'r1', 'resource_class': 'gold',
@@ -31,7 +31,7 @@ class WishesTest(testtools.TestCase):
     def matches(self, *conditions, **more):
         """Tell whether the host is asked for."""
         return requirements.parse(
-            '', wishes.properties(conditions, **more)).matches(HOST)
+            '', requirement_text.properties(conditions, **more)).matches(HOST)
 
     def test_operators(self):
         """Numbers compare as numbers."""
@@ -52,16 +52,18 @@ class WishesTest(testtools.TestCase):
 
     def test_nothing_asked(self):
         """Is the empty text, which Blazar takes as well."""
-        self.assertEqual('', wishes.properties())
+        self.assertEqual('', requirement_text.properties())
         self.assertTrue(self.matches())
 
     def test_values_are_quoted(self):
         """Whatever is in them."""
-        self.assertEqual(['==', '$note', 'a "b" = c'],
-                         json.loads(wishes.properties(['note=a "b" = c'])))
+        self.assertEqual(
+            ['==', '$note', 'a "b" = c'],
+            json.loads(requirement_text.properties(['note=a "b" = c'])))
 
     def test_what_is_no_condition(self):
         """It is told how to write one."""
         for text in ('', 'vcpus', '=8', 'vcpus=', 'vcpus 8', '>=8'):
-            error = self.assertRaises(ValueError, wishes.properties, [text])
+            error = self.assertRaises(
+                ValueError, requirement_text.properties, [text])
             self.assertIn('vcpus>=8', str(error), text)

@@ -40,9 +40,9 @@ def ask(conn: connection.Connection,
     :raises Refused: the service says no.
     """
     try:
-        return action(_speaking(conn, _own(conn, versions.LATEST)))
+        return action(_at_version(conn, _own(conn, versions.LATEST)))
     except exceptions.HttpException as error:
-        told = errors.told(error)
+        told = errors.translated(error)
         served = None
         if (isinstance(told, errors.Refused) and told.response is not None
                 and told.code == refusal.VERSION_NOT_ACCEPTABLE):
@@ -50,9 +50,9 @@ def ask(conn: connection.Connection,
         if served is None:
             raise told from None
     try:
-        return action(_speaking(conn, _own(conn, served)))
+        return action(_at_version(conn, _own(conn, served)))
     except exceptions.HttpException as error:
-        raise errors.told(error) from None
+        raise errors.translated(error) from None
 
 
 def ask_of_leases(conn: connection.Connection,
@@ -63,13 +63,13 @@ def ask_of_leases(conn: connection.Connection,
     :raises Refused: the service says no.
     """
     try:
-        return action(_speaking(conn, ', '.join(
+        return action(_at_version(conn, ', '.join(
             [_own(conn, versions.LATEST), lease_payload.VERSION])))
     except exceptions.HttpException as error:
-        raise errors.told(error) from None
+        raise errors.translated(error) from None
 
 
-def _speaking(conn: connection.Connection, header: str) -> _proxy.Proxy:
+def _at_version(conn: connection.Connection, header: str) -> _proxy.Proxy:
     proxy = twin(conn, {versions.HEADER: header})
     # NOTE: a refusal of ours does not go away by asking again.
     proxy.status_code_retries = 0
