@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -215,6 +216,22 @@ def late(now: datetime.datetime) -> int:
     return (instants.instant(now) // _MINUTE + 2) * _MINUTE
 
 
+def windows(standing: Standing, now: datetime.datetime,
+            without: Collection[str]) -> list[tuple[int, int]]:
+    """Return when a host is promised, whoever else has been promised it.
+
+    :param without: the bookings that are left out, by what the planner
+        calls them.
+    """
+    drawn = [of_row(row, 0, now, 0, 1) for row, _ in standing.promised
+             if name(row) not in without]
+    found = [(each.start, each.end) for each in drawn]
+    held = standing.reservation
+    if held is not None and held.live(now):
+        found.append(_window(held))
+    return found
+
+
 def _movable(booking: leases.NodeBooking, now: datetime.datetime) -> bool:
     return not booking.begun and booking.starts_at > now
 
@@ -293,14 +310,22 @@ def _clipped(there: list[bookings.Booking],
     return drawn
 
 
+def left_of(window: tuple[int, int], others: Iterable[tuple[int, int]]
+            ) -> list[tuple[int, int]]:
+    """Return the parts of a window that are in none of some others."""
+    windows = [window]
+    for other in others:
+        windows = [part for start, end in windows for part in (
+            (start, min(end, other[0])), (max(start, other[1]), end))
+            if part[0] < part[1]]
+    return windows
+
+
 def _parts(booking: bookings.Booking, kept: Iterable[bookings.Booking]
            ) -> list[bookings.Booking]:
     """Give what others leave of a booking; nothing of it moves then."""
-    windows = [(booking.start, booking.end)]
-    for other in kept:
-        windows = [part for start, end in windows for part in (
-            (start, min(end, other.start)), (max(start, other.end), end))
-            if part[0] < part[1]]
+    windows = left_of((booking.start, booking.end),
+                      ((other.start, other.end) for other in kept))
     if windows == [(booking.start, booking.end)]:
         return [booking]
     return [dataclasses.replace(

@@ -134,6 +134,8 @@ class _Task:
     def pending(self) -> Replanned:
         """Plan all nodes of a lease that has not started."""
         after = self._after
+        guards = self._guards(self._free, self._before.bookings)
+        self._free = self._free.adding(guards)
         held = [len(each.bookings) for each in after.reservations]
         # NOTE: a lease that has more than its least keeps as many, if that
         # can be; fewer are better than a refusal.
@@ -149,8 +151,8 @@ class _Task:
         added = tuple(row for each, granted in zip(
             after.reservations, outcome.granted, strict=True)
             for row in self._rows(each.id, granted, 0))
-        return self._replanned(outcome.pool, dropped=self._before.bookings,
-                               added=added)
+        return self._replanned(outcome.pool.without(guards),
+                               dropped=self._before.bookings, added=added)
 
     def _plan_pending(self, least: Sequence[int]
                       ) -> pool_plans.PoolPlan | pool_plans.PoolRefusal:
@@ -194,6 +196,8 @@ class _Task:
         # NOTE: what is given back stays until its node is clean again.
         free = self._free.adding([*self._leaving(ended),
                                   *self._keeping(usable)])
+        guards = self._guards(free, kept)
+        free = free.adding(guards)
         demands = [*staying, *moving, *growing]
         outcome = pool_planning.plan(free, demands)
         if isinstance(outcome, pool_plans.PoolRefusal):
@@ -205,12 +209,43 @@ class _Task:
             added.extend(self._rows(demand.id.partition(':')[0], granted,
                                     self._next_place(demand.id)))
         return self._replanned(
-            outcome.pool, kept=tuple(kept),
+            outcome.pool.without(guards), kept=tuple(kept),
             # NOTE: of what has not begun there is nothing to take back.
             dropped=tuple(row for row in ended if not row.begun),
             ended=tuple(row for row in ended if row.begun),
             added=tuple(added), homes={f'{key}/0': row
                                        for key, row in homes.items()})
+
+    def _guards(self, free: pool.Pool, staying: Sequence[leases.NodeBooking]
+                ) -> list[bookings.Booking]:
+        """Return what others have of the lease's nodes beside what is drawn.
+
+        NOTE: where two overlap, one is drawn as far as the other leaves it.
+        What the lease lets go of is not free as far as another one has been
+        promised it; nobody is moved there.
+
+        :param free: without what the lease lets go of.
+        :param staying: what keeps its place, for the time that is asked for.
+        """
+        horizon = self._horizon
+        guards: list[bookings.Booking] = []
+        end = instants.instant(self._after.end)
+        for number in {self._number(row) for row in self._before.bookings
+                       if self._on_timeline(row)}:
+            here = horizon.standing(number)
+            if here.host.node.compute:
+                continue
+            taken = [(each.start, each.end + each.margin)
+                     for each in free.on(number)]
+            taken.extend((instants.instant(row.starts_at), end)
+                         for row in staying if self._number(row) == number)
+            for window in standing.windows(here, horizon.now, self._own):
+                for part in standing.left_of(window, taken):
+                    guards.append(bookings.Booking(
+                        f'guard/{number}/{len(guards)}', *part, number,
+                        1 << number, False))
+                    taken.append(part)
+        return guards
 
     def _parted(self, each: leases.LeaseReservation
                 ) -> tuple[list[leases.NodeBooking],
