@@ -69,7 +69,7 @@ for environment in "${environments[@]}" "${storms[@]}"; do
         # Nothing beside them: how soon there is quiet afterwards counts.
         export IRONIC_RESERVATIONS_STORM_SECONDS="${IRONIC_RESERVATIONS_STORM_SECONDS:-120}"
         which=py3
-        selected=(--serial tests.processes.test_storm)
+        selected=(--test-path ./tests/processes --serial test_storm)
     fi
     .venv/bin/tox run -q -e "$which" --skip-pkg-install -- \
         "${selected[@]}" || ended=$?
