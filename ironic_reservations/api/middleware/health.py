@@ -70,8 +70,8 @@ class Database(pluginbase.HealthcheckBaseExtension):
         if not self._engine.snapshots.filled:
             return pluginbase.HealthcheckResult(
                 available=False, reason='timeline not read yet',
-                details='This process still reads what hosts are promised '
-                        'to, or could not; the log tells.')
+                details='This process has not read all bookings yet, or could '
+                        'not read them; the log has the reason.')
         return pluginbase.HealthcheckResult(available=True, reason='OK',
                                             details=told)
 

@@ -114,7 +114,8 @@ class _Live(prometheus_registry.Collector):
                 'Requests to Ironic whose outcome is not known.'),
             core.GaugeMetricFamily(
                 _PREFIX + 'uncertain_oldest_seconds',
-                'For how long the oldest should have had an answer.'),
+                'Time since the oldest of these requests should have been '
+                'answered.'),
             core.GaugeMetricFamily(
                 _PREFIX + 'leases', 'Leases that are not over, by status.',
                 labels=('status',)),
@@ -160,15 +161,15 @@ class _Clock(prometheus_registry.Collector):
         return [
             core.GaugeMetricFamily(
                 _PREFIX + 'clock_skew_seconds',
-                "How far this host's clock is ahead of the database's."),
+                "Difference of this host's clock from the database's; above 0 "
+                'if it is ahead.'),
             core.GaugeMetricFamily(
                 _PREFIX + 'clock_error_seconds',
-                'By how much the skew, and the time that this process tells, '
-                'may be wrong.'),
+                'Possible error of that difference, and of the time in this '
+                'process.'),
             core.GaugeMetricFamily(
                 _PREFIX + 'clock_silence_seconds',
-                'For how long the database has not answered; 0 where it '
-                'does.')]
+                'Time since the database has last answered; 0 if it answers.')]
 
     def collect(self) -> Iterable[core.Metric]:
         """Tell what has been measured, or measure it."""
@@ -199,15 +200,15 @@ class _Held(prometheus_registry.Collector):
                 labels=('state',)),
             core.GaugeMetricFamily(
                 _PREFIX + 'placement_differences',
-                'What the last audit of Placement has found, by kind.',
+                'Differences that the last audit of Placement found, by kind.',
                 labels=('kind',)),
             core.GaugeMetricFamily(
                 _PREFIX + 'placement_differences_remaining',
-                'What of that could not be mended, by kind.',
+                'Differences that the last audit could not repair, by kind.',
                 labels=('kind',)),
             core.GaugeMetricFamily(
                 _PREFIX + 'placement_audited_timestamp_seconds',
-                'When the last audit of Placement came to its end.')]
+                'Time at which the last audit of Placement ended.')]
 
     def collect(self) -> Iterable[core.Metric]:
         """Count all of it."""
