@@ -19,6 +19,7 @@ where they do not get on.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import subprocess
 import sys
@@ -34,11 +35,7 @@ class InstalledNova(fixtures.Fixture):
     """Reads flavors as the installed Nova does."""
 
     def _setUp(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, '-W', 'ignore', '-m', __name__],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True)
-        self.addCleanup(self._process.__exit__, None, None, None)
+        self._process = _reader()
 
     def read(self, flavor: flavors.Flavor
              ) -> tuple[nova_flavors.Groups, str | None]:
@@ -51,6 +48,19 @@ class InstalledNova(fixtures.Fixture):
                          frozenset(forbidden))
                 for suffix, (resources, required, forbidden)
                 in told['groups'].items()}, told['policy']
+
+
+@functools.cache
+def _reader() -> subprocess.Popen[str]:
+    """Return the process that reads for all tests of this one.
+
+    It ends once this one has, whose pipe is at its end then; to load Nova
+    takes it seconds.
+    """
+    return subprocess.Popen(
+        [sys.executable, '-W', 'ignore', '-m', __name__],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True)
 
 
 def _read(flavor: dict[str, Any]) -> dict[str, Any]:
