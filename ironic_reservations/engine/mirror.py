@@ -121,9 +121,9 @@ def refresh_all(engine: Engine) -> None:
     nodes = list(_ironic(engine).nodes())
     if not nodes and rows.nodes:
         # NOTE: a service user with the wrong scope sees an empty list.
-        LOG.error('Ironic shows no nodes at all, and %d are known. Nothing '
-                  'is forgotten; does the user of [ironic] have the role '
-                  'reader with the scope system?', len(rows.nodes))
+        LOG.error('Ironic shows no nodes at all, and %d are known, so none of '
+                  'them is forgotten. Check that the user of [ironic] has the '
+                  'role reader with the scope system.', len(rows.nodes))
         return
     _apply(engine, rows, nodes)
     there = {node.uuid for node in nodes}

@@ -101,7 +101,7 @@ def _closed(context: lease_context.Context, lease: leases.Lease,
             now: datetime.datetime) -> leases.Lease:
     if lease_context.undone(lease, leases.EventType.START):
         # NOTE: nobody was there to start it in time.
-        LOG.warning('The lease %s is over and was never started', lease.id)
+        LOG.warning('The lease %s is over and never started', lease.id)
         for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
             lease = lease_context.with_event(lease, kind,
                                              leases.EventStatus.ERROR, now)
@@ -157,7 +157,7 @@ def take_back(context: lease_context.Context,
         if booking.node_uuid in busy:
             found.waits.append(lease_context.about(
                 None, booking.node_uuid,
-                'is being changed by a request that is under way'
+                'is being changed by a request under way'
                 if busy[booking.node_uuid] > now else
                 'may still be changed by a request whose outcome is not '
                 'known yet'))

@@ -123,7 +123,7 @@ def _why(horizon: snapshots.Snapshot, booking: leases.NodeBooking,
         told = here.unfit()
     return lease_context.about(
         here.host.node, booking.node_uuid,
-        told or 'has too little room for all that it is promised to')
+        told or 'has too little room for all that is promised on it')
 
 
 def _wake_without_lessee(engine: Engine,

@@ -114,7 +114,8 @@ def _hold_shares(engine: Engine,
                  shares: Sequence[tuple[leases.NodeBooking, holds.Promise]]
                  ) -> dict[int, Unheld | None]:
     found: dict[int, Unheld | None] = {
-        booking.id: Unheld('is shared by instances, and nobody has all of it',
+        booking.id: Unheld('is shared by instances, so that nobody can have '
+                           'all of it',
                            True)
         for booking, promise in shares if promise.amounts is None}
     results = share_holds.hold_all(engine, [
@@ -137,13 +138,13 @@ def _whole(booking: leases.NodeBooking,
             # NOTE: Nova closes a node that is in use, and what is in use
             # here came with the proof of the lease.
             return None if booking.begun else Unheld(
-                'is closed in Placement, where Nova offers it to nobody now',
+                'is closed in Placement, so that Nova offers it to nobody',
                 True)
         case _Verdict.UNKNOWN:
             return Unheld('cannot be held in Placement: '
                           + result.said.rstrip('.'), True)
         case _Verdict.BUSY:
-            return Unheld('is still being worked on in Placement')
+            return Unheld('is still being changed in Placement')
 
 
 def _share(result: hold_cases.Result) -> Unheld | None:
@@ -159,7 +160,7 @@ def _share(result: hold_cases.Result) -> Unheld | None:
                 f'{"has" if others == 1 else "have"} of it, such as '
                 + result.consumers[0], True)
         case _Verdict.BUSY:
-            return Unheld('is still being worked on in Placement')
+            return Unheld('is still being changed in Placement')
     return Unheld('has no share to give in Placement: '
                   + result.said.rstrip('.'), True)
 

@@ -175,7 +175,7 @@ def _look(engine: Engine, lease: leases.Lease,
                   for uuid, reservation in held.items()
                   if reservation.live(now)})
     taken.update({booking.node_uuid:
-                  'is still being taken back from the lease before'
+                  'is still being taken back from the previous lease'
                   for booking, _ in others
                   if booking.begun and booking.id not in own
                   and booking.node_uuid in whole})
@@ -230,7 +230,7 @@ def _look_elsewhere(context: lease_context.Context, ground: _Ground,
                                        {booking.node_uuid for booking in new
                                         if avoiding}))
     except errors.Contention as exc:
-        LOG.info('No other nodes were looked for for the lease %s: %s',
+        LOG.info('No search for other nodes was made for the lease %s: %s',
                  context.lease_id, exc)
         return False
 

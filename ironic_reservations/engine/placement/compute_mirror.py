@@ -71,8 +71,8 @@ class ComputeMirror:
                  in hold_calls.client(self._engine).providers()}
         if not there:
             LOG.error('Placement shows no providers at all, and %d compute '
-                      'hosts are known. None is taken for gone; is the user '
-                      'of [placement] the right one?', len(known))
+                      'hosts are known, so none of them is forgotten. Check '
+                      'the user of [placement].', len(known))
             return
         used = compute_hosts.usages(self._engine, known.keys() & there.keys())
         versions: dict[str, _Version] = {
@@ -112,7 +112,7 @@ def refresh(engine: Engine, uuids: Collection[str],
              for uuid, node in known.items() if node.compute}
     for uuid in mirror.write_known(engine, known, found.values(), known,
                                    asked_at):
-        LOG.info('Compute host %s is not as it was', known[uuid].name or uuid)
+        LOG.info('Compute host %s has changed', known[uuid].name or uuid)
     return found
 
 
