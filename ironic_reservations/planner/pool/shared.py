@@ -32,6 +32,10 @@ from ironic_reservations.planner.pool import units
 _START = -(1 << 80)
 
 
+#: So much of a class is missing, from when until when.
+_Short = tuple[str, int, int, int]
+
+
 class Row:
     """A host of which each has a share, or one all of it.
 
@@ -39,7 +43,7 @@ class Row:
     short, those leave who cover the most of it for their weight.
     """
 
-    effort = 60
+    effort = 200
 
     def __init__(self, capacity: shares.Capacity) -> None:
         """Begin with a host on which nothing is."""
@@ -131,25 +135,29 @@ class Row:
                 leaving.append(each)
             else:
                 staying.append(each)
-        short = self._short(piece, leaving)
+        short = self._short(piece)
         if short is None:
             return None
+        for each in leaving:
+            short = _without(short, each)
         while short:
+            # NOTE: what is short first has to be covered by somebody there,
+            # so that the others need not be compared.
+            at = short[0][2]
             chosen, best = None, 0.0
             for each in staying:
-                covered = self._covered(each, short) / each.weight
-                if covered > best:
-                    chosen, best = each, covered
+                if each.start <= at < each.end:
+                    covered = self._covered(each, short) / each.weight
+                    if covered > best:
+                        chosen, best = each, covered
             if chosen is None:
                 return None
             staying.remove(chosen)
             leaving.append(chosen)
-            short = self._short(piece, leaving)
-            assert short is not None
+            short = _without(short, chosen)
         return leaving
 
-    def _short(self, piece: ejection.Piece, leaving: list[ejection.Piece]
-               ) -> list[tuple[str, int, int, int]] | None:
+    def _short(self, piece: ejection.Piece) -> list[_Short] | None:
         """Return what is short of each class, and from when until when.
 
         :returns: ``None`` where the host has too little of a class at all.
@@ -164,32 +172,43 @@ class Row:
             if min(left) >= amount:
                 continue
             for place, there in enumerate(left, first):
-                if there >= amount:
-                    continue
-                at = max(times[place], piece.start)
-                missing = amount - there - sum(
-                    dict(each.what.amounts).get(name, 0) for each in leaving
-                    if each.what.amounts is not None
-                    and each.start <= at < each.end)
-                if missing > 0:
+                if there < amount:
                     until = (times[place + 1] if place + 1 < len(times)
                              else piece.end)
-                    found.append((name, missing, at, min(until, piece.end)))
+                    found.append((name, amount - there,
+                                  max(times[place], piece.start),
+                                  min(until, piece.end)))
         return found
 
-    def _covered(self, piece: ejection.Piece,
-                 short: list[tuple[str, int, int, int]]) -> float:
+    def _covered(self, piece: ejection.Piece, short: list[_Short]) -> float:
         """Return how much of what is short a piece has."""
         if piece.weight == math.inf:
             return 0.0
-        amounts = dict(piece.what.amounts)
+        amounts = {name: amount / self._capacity[name]
+                   for name, amount in piece.what.amounts
+                   if self._capacity.get(name)}
         start, end = piece.start, piece.end
         covered = 0.0
         for name, missing, at, until in short:
             if start <= at < end and name in amounts:
-                covered += (min(amounts[name], missing) * (until - at)
-                            / self._capacity[name])
+                covered += (until - at) * min(
+                    amounts[name], missing / self._capacity[name])
         return covered
+
+
+def _without(short: list[_Short], piece: ejection.Piece) -> list[_Short]:
+    """Return what is short still where a piece has left."""
+    if piece.what.amounts is None:
+        return short
+    amounts = dict(piece.what.amounts)
+    start, end = piece.start, piece.end
+    left = []
+    for name, missing, at, until in short:
+        if start <= at < end:
+            missing -= amounts.get(name, 0)
+        if missing > 0:
+            left.append((name, missing, at, until))
+    return left
 
 
 def eject(draft: pool.Draft, wanted: units.Unit, pinned: frozenset[str],
