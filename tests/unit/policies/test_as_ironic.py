@@ -54,6 +54,8 @@ _PAIRS = {
     'reservation:host:list_private_properties': 'list_all',
     'reservation:host:update_property': 'create_restricted',
     'reservation:availability:get': 'list',
+    'reservation:limits:get': 'list',
+    'reservation:limits:get_all': 'list_all',
 }
 _ROLES = (
     (), ('reader',), ('member', 'reader'), ('manager', 'member', 'reader'),
