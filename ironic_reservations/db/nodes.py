@@ -24,6 +24,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import changes
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
 from ironic_reservations.db import waiting
@@ -294,11 +295,13 @@ def advance_all(connection: sa.Connection,
 #: Nodes are summed up by so many.
 _BUCKET = 64
 _BUCKET_OF = (_n.id - _n.id % _BUCKET).label('bucket')
-# SELECT id DIV 64, COUNT(*), SUM(id), SUM(generation + revision)
-#   FROM nodes GROUP BY 1
+# SELECT id DIV 64, COUNT(*), SUM(id), SUM(generation + revision),
+#   (SELECT MAX(seq) FROM changes) FROM nodes GROUP BY 1
 _SUMS = sa.select(
     _BUCKET_OF, sa.func.count(), sa.func.sum(_n.id),
-    sa.func.sum(_n.generation + _n.revision)).group_by(_BUCKET_OF)
+    sa.func.sum(_n.generation + _n.revision),
+    sa.select(sa.func.max(tables.changes.c.seq)).scalar_subquery()
+).group_by(_BUCKET_OF)
 _VERSIONS = sa.select(_n.uuid, _BUCKET_OF, _n.generation, _n.revision)
 # NOTE: the range is for the index.
 _VERSIONS_OF = _VERSIONS.where(
@@ -306,14 +309,17 @@ _VERSIONS_OF = _VERSIONS.where(
     (_n.id - _n.id % _BUCKET).in_(sa.bindparam('buckets', expanding=True)))
 
 
-def read_sums(connection: sa.Connection) -> dict[int, tuple[int, int, int]]:
+def read_sums(connection: sa.Connection
+              ) -> tuple[dict[int, tuple[int, int, int]], int]:
     """Read what changes whenever a node of a bucket does.
 
     :returns: by bucket, how many nodes there are, the sum of their ids, and
-        that of their generations and revisions, which only ever rise.
+        that of their generations and revisions, which only ever rise; and the
+        number of the last change that was written down, 0 for none.
     """
-    return {int(row[0]): (int(row[1]), int(row[2]), int(row[3]))
-            for row in connection.execute(_SUMS)}
+    rows = connection.execute(_SUMS).all()
+    return ({int(row[0]): (int(row[1]), int(row[2]), int(row[3]))
+             for row in rows}, rows[0][4] or 0 if rows else 0)
 
 
 def read_versions(connection: sa.Connection,
@@ -378,6 +384,7 @@ def update_facts(connection: sa.Connection, nodes: Collection[facts.Node],
     """
     if not nodes:
         return
+    changes.insert(connection, {node.uuid: None for node in nodes})
     values = {key: sa.bindparam('v_' + key) for key in _FACTS}
     connection.execute(
         sa.update(tables.nodes)
@@ -394,6 +401,7 @@ def doubt(connection: sa.Connection, uuid: str) -> None:
     """Take back that a node is available, until Ironic is read again."""
     # UPDATE nodes SET provision_state = NULL
     #   WHERE uuid = ? AND provision_state = 'available'
+    changes.insert(connection, {uuid: None})
     connection.execute(
         sa.update(tables.nodes)
         .where(_n.uuid == uuid, _n.provision_state == facts.AVAILABLE)

@@ -96,6 +96,17 @@ nodes = sa.Table(
     sqlite_autoincrement=True,
     **_MYSQL)
 
+#: Which nodes have changed, for whoever keeps what is promised of them.
+changes = sa.Table(
+    'changes', metadata,
+    sa.Column('seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'),
+              primary_key=True),
+    sa.Column('node_uuid', sa.String(36), nullable=False),
+    # NOTE: NULL where it is not the bookings of the node that have changed.
+    sa.Column('generation', sa.BigInteger),
+    sqlite_autoincrement=True,
+    **_MYSQL)
+
 node_traits = sa.Table(
     'node_traits', metadata,
     sa.Column('node_uuid', sa.String(36),

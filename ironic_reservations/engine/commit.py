@@ -27,6 +27,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
@@ -67,6 +68,10 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
             uuid: generation for uuid, generation in seen.generations.items()
             if uuid not in seen.fresh}, let_through):
         raise db_connection.Conflict('a node has changed meanwhile')
+    # NOTE: a node that begins to be mirrored has never been promised.
+    db_changes.insert(connection, {
+        uuid: generation + 1 for uuid, generation in seen.generations.items()
+        if generation})
     if difference is not None:
         db_bookings.move(connection, difference.homes, now)
         db_leases.degrade(connection, difference.lost, now)

@@ -17,12 +17,23 @@ at one moment of the database, and after it what this process has committed
 itself.  The latter is put in from memory (:meth:`SnapshotCache.commit`); what
 others have committed is read.
 
-**Reading.** Each change of a node's bookings raises the generation of its
+**Comparing.** Each change of a node's bookings raises the generation of its
 row, each change of what Ironic says its revision, and a number of a row is
 given once.  So one sum for each 64 rows tells whether anything has changed,
 and where.  Generations are what is compared, never the order in which
 transactions become visible: nothing can be overtaken.  What is read is read
 at one moment of the database.
+
+**Changes.** Sums cost the database the more the more nodes there are.  So who
+changes nodes writes it down (:mod:`~ironic_reservations.db.changes`), and who
+does not need to know for sure reads what is newer than what is known: mostly
+nothing but what this process has written itself.  Numbers are given before
+the commit, and may be seen late; so those that were left out are asked for
+again for a while.  What is not found so, since it was open for longer or
+comes from the release before, which writes nothing down, is found by
+comparing: once a second, before anything is refused, and after an attempt
+that was outrun.  Changes tell that there is something to be read, and what
+is read is compared; so nothing is ever known by half.
 
 **What this process commits** names the generations that it was planned on.
 It is put in if these are what the snapshot has, for all of its nodes, or else
@@ -60,6 +71,7 @@ import sqlalchemy as sa
 from ironic_reservations import clock as clock_module
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
@@ -85,10 +97,18 @@ _FEW = 500
 _SETS = 1000
 #: How long, in seconds, a reading is waited for.
 _PATIENCE = 10
+#: After so many seconds all nodes are compared.
+_COMPARED = 1.0
+#: Numbers of changes that were left out are asked for again for so many
+#: seconds, and no more than so many.
+_OPEN = 10.0
+_MISSING = 100
 #: The number of a booking whose row has one that is not known here begins
 #: beyond all those that are.
 _LAST = 1 << 62
 
+#: The number of a change, its node, and what generation that has.
+_Change = tuple[int, str, int | None]
 #: A booking, what it asks of its host, and of a share of one.
 Promised = tuple[leases.NodeBooking, requirements.Requirement,
                  instance_reservations.InstanceReservation | None]
@@ -105,6 +125,7 @@ class Snapshot:
         ``None`` where a host has been removed.
     :ivar ready: the set of hosts that can be used at once.
     :ivar usable: the set of hosts that can serve something new.
+    :ivar compared: whether all that was committed before is in it for sure.
     """
 
     now: datetime.datetime
@@ -114,6 +135,7 @@ class Snapshot:
     ready: int
     usable: int
     _sets: Mapping[requirements.Requirement, int]
+    compared: bool = True
 
     @property
     def timeline(self) -> timeline.Timeline:
@@ -186,6 +208,8 @@ class _Reading:
     """A reading of the database, and those who wait for it."""
 
     def __init__(self) -> None:
+        #: Whether one of them has to know for sure.
+        self.compares = False
         self._done = threading.Event()
         self._error: BaseException | None = None
 
@@ -272,6 +296,11 @@ class SnapshotCache:
         self._busy: set[str] = set()
         #: What was committed here since the last reading began.
         self._own: set[str] = set()
+        #: The last change that has been seen, those before it that have not
+        #: and since when, and when all nodes were compared.
+        self._seq = 0
+        self._missing: dict[int, float] = {}
+        self._compared: float | None = None
         self._made = 0
         self._fleet: fleet.Fleet | None = None
         self._drawn: pool.Pool | None = None
@@ -279,10 +308,13 @@ class SnapshotCache:
 
     def snapshot(self, database: db_connection.Database,
                  now: datetime.datetime,
-                 wanted: Iterable[requirements.Requirement] = ()) -> Snapshot:
+                 wanted: Iterable[requirements.Requirement] = (),
+                 compared: bool = True) -> Snapshot:
         """Return a snapshot with all that was committed before the call.
 
         :param wanted: requirements that the caller will ask about.
+        :param compared: whether that has to be so for sure; nobody is refused
+            anything, or told, otherwise.
         :raises DatabaseUnavailable: nothing can be read.
         :raises Conflict: another transaction was in the way.
         :raises Contention: others read it, and take too long.
@@ -294,12 +326,24 @@ class SnapshotCache:
             leads = reading is None
             if reading is None:
                 reading = self._next = _Reading()
+            reading.compares |= compared
         if leads:
             self._lead(reading, before, database, now)
         else:
             reading.join()
         with self._lock, self._whole():
-            return self._take(now, wanted)
+            return self._take(now, wanted, reading.compares)
+
+    def confirm(self, database: db_connection.Database,
+                found: Snapshot) -> None:
+        """Check that what a refusal rests on is so for sure.
+
+        :param found: what was planned on.
+        :raises Conflict: it is not.
+        """
+        if not found.compared and self.snapshot(
+                database, found.now).pool is not found.pool:
+            raise db_connection.Conflict('another host may do by now')
 
     def fill(self, database: db_connection.Database,
              clock: clock_module.Clock) -> threading.Thread:
@@ -338,7 +382,14 @@ class SnapshotCache:
                 before.wait()
             with self._lock:
                 self._running, self._next = reading, None
-            self._read(database, now)
+                # NOTE: from now on nobody joins it.
+                reading.compares |= self._is_due()
+            newer = [] if reading.compares else self._newer(database)
+            if reading.compares or not self._knows(newer):
+                reading.compares = True
+                self._read(database, now)
+            with self._lock:
+                self._note(newer)
         except BaseException as exc:
             error = exc
             raise
@@ -349,6 +400,52 @@ class SnapshotCache:
                 if self._running is reading:
                     self._running = None
             reading.finish(error)
+
+    def _is_due(self) -> bool:
+        """Return whether it is time to compare."""
+        return (self._compared is None
+                or clock_module.elapsed() - self._compared > _COMPARED)
+
+    def _newer(self, database: db_connection.Database) -> list[_Change]:
+        """Return the changes that have not been seen."""
+        with self._lock:
+            since, missing = self._seq, list(self._missing)
+        with database.read() as connection:
+            return db_changes.read_since(connection, since, missing)
+
+    def _knows(self, changes: Iterable[_Change]) -> bool:
+        """Return whether changes are known here."""
+        with self._lock:
+            return all(generation is not None and uuid in self._versions
+                       and self._versions[uuid].generation >= generation
+                       for _, uuid, generation in changes)
+
+    def _note(self, changes: Iterable[_Change]) -> None:
+        """Remember which changes have been seen, and which were left out."""
+        now = clock_module.elapsed()
+        for seq, _, _ in changes:
+            self._missing.pop(seq, None)
+            if seq > self._seq:
+                self._leave_out(seq - 1, now)
+                self._seq = seq
+        self._missing = {seq: since for seq, since in [
+            *self._missing.items()][-_MISSING:] if now - since < _OPEN}
+
+    def _leave_out(self, last: int, now: float) -> None:
+        for seq in range(max(self._seq, last - _MISSING) + 1, last + 1):
+            self._missing[seq] = now
+
+    def _pass(self, last: int, known: bool) -> None:
+        """Go on from a change up to which all nodes have been compared.
+
+        NOTE: which of the numbers before it can be seen was not read, so
+        all of them are asked for again.
+
+        :param known: whether anything was known before.
+        """
+        if known:
+            self._leave_out(last, clock_module.elapsed())
+        self._seq = last
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
@@ -369,8 +466,9 @@ class SnapshotCache:
             before, forgotten = dict(self._sums), self._forgotten
             busy = set(self._busy)
             self._own.clear()
+        begun = clock_module.elapsed()
         with database.snapshot() as connection:
-            sums = db_nodes.read_sums(connection)
+            sums, last = db_nodes.read_sums(connection)
             buckets = {bucket for bucket in sums.keys() | before.keys()
                        if sums.get(bucket) != before.get(bucket)}
             versions: dict[str, _Version] = {}
@@ -397,7 +495,8 @@ class SnapshotCache:
                 self._put_versions(changed, buckets, versions)
                 self._put_sums(buckets, sums, versions)
                 self._put(changed, read, now)
-            self.filled = True
+                self._pass(last, bool(before))
+            self._compared, self.filled = begun, True
 
     def _changed(self, buckets: Set[int],
                  versions: Mapping[str, _Version]) -> set[str]:
@@ -563,7 +662,8 @@ class SnapshotCache:
             self._draw(number, now, margin)
 
     def _take(self, now: datetime.datetime,
-              wanted: Iterable[requirements.Requirement]) -> Snapshot:
+              wanted: Iterable[requirements.Requirement],
+              compared: bool) -> Snapshot:
         """Return what there is, as it stands at a time."""
         wanted = set(wanted)
         for requirement in wanted:
@@ -587,7 +687,8 @@ class SnapshotCache:
         if self._drawn is None:
             self._drawn = self._draft.pool()
         return Snapshot(now, self._fleet, self._seen, self._drawn,
-                        self._ready, self._usable, dict(self._sets))
+                        self._ready, self._usable, dict(self._sets),
+                        compared)
 
     def _append(self, uuid: str) -> int:
         number = len(self._uuids)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from oslo_log import log
 
+from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
@@ -28,10 +29,12 @@ LOG = log.getLogger(__name__)
 
 #: The rest is for the next pass, so that no transaction gets long.
 _BATCH = 1000
+#: So many changes of nodes are kept: more than there are in a second.
+_CHANGES = 100_000
 
 
 def sweep(engine: Engine) -> int:
-    """Delete what is over: reservations, and old leases.
+    """Delete what is over: reservations, old leases, and old changes.
 
     :returns: how many reservations.
     :raises Contention: others changed them each time.
@@ -54,4 +57,13 @@ def sweep(engine: Engine) -> int:
                  reservation.instance_uuid, reservation.node_uuid)
         engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
     purge.purge_expired(engine)
+    _purge_changes(engine)
     return len(void)
+
+
+def _purge_changes(engine: Engine) -> None:
+    with engine.database.read() as connection:
+        last = db_changes.read_old(connection, _CHANGES, _CHANGES)
+    if last is not None:
+        with engine.database.write() as connection:
+            db_changes.delete_until(connection, last)

@@ -62,6 +62,7 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     """
     permitted: list[leases.Lease] = []
     healed: list[bool] = []
+    tried: list[leases.Lease] = []
     hold = limits.of(engine.conf, 'leases') if allowed is None else allowed
 
     def attempt() -> leases.Lease:
@@ -74,10 +75,12 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             replanned = None
         else:
             project = _project(engine, hold, before, now)
+            compared = dry_run or bool(tried)
+            tried.append(before)
             try:
                 replanned = lease_replan.replan(
                     engine, before, after, changes, now,
-                    project.latest_end(before, after.end))
+                    project.latest_end(before, after.end), compared)
             except errors.LeaseRefused as exc:
                 if healed or not lease_heal.makes_room(engine):
                     raise

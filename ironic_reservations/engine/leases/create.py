@@ -111,7 +111,7 @@ class _Request:
         self._lease_id = str(uuid_module.uuid4())
         self._key, self._digest = key, digest
         self._allowed = allowed
-        self._permitted = False
+        self._permitted = self._tried = False
         self._healed = False
         self._outrun: set[str] = set()
 
@@ -138,11 +138,14 @@ class _Request:
         project = self._project(now)
         project.check_one_more()
         mosts = project.mosts(ask.wishes, begin, ask.end)
-        horizon = engine.snapshots.snapshot(engine.database, now,
-                                             self._wanted)
+        horizon = engine.snapshots.snapshot(
+            engine.database, now, self._wanted,
+            compared=self._dry_run or self._tried)
+        self._tried = True
         demands = self._demands(horizon, max(begin, now), mosts)
         outcome = pool_planning.plan(horizon.pool, demands)
         if isinstance(outcome, pool_plans.PoolRefusal):
+            engine.snapshots.confirm(engine.database, horizon)
             if not self._healed:
                 self._healed = True
                 if lease_heal.makes_room(engine):

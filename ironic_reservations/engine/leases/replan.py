@@ -71,11 +71,12 @@ def started(lease: leases.Lease, now: datetime.datetime) -> bool:
 
 def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            changes: leases.LeaseChange, now: datetime.datetime,
-           until: datetime.datetime) -> Replanned:
+           until: datetime.datetime, compared: bool = True) -> Replanned:
     """Plan a lease with new terms, together with all the others.
 
     :param after: with the new terms, and the bookings as they were.
     :param until: the latest end that may be offered.
+    :param compared: whether all others have to be known for sure.
     :raises LeaseRefused: it cannot be served.
     :raises LeaseFrozen: nodes cannot be taken from it any more.
     :raises Conflict: it has been moved since it was read.
@@ -85,9 +86,13 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
                                                each.instances)
               for each in after.reservations}
     horizon = engine.snapshots.snapshot(engine.database, now,
-                                        wanted.values())
-    task = _Task(engine, horizon, before, after, changes, wanted, until)
-    return task.started() if started(before, now) else task.pending()
+                                        wanted.values(), compared)
+    try:
+        task = _Task(engine, horizon, before, after, changes, wanted, until)
+        return task.started() if started(before, now) else task.pending()
+    except errors.ReservationError:
+        engine.snapshots.confirm(engine.database, horizon)
+        raise
 
 
 def _check_unmoved(horizon: snapshots.Snapshot, lease: leases.Lease) -> None:

@@ -111,7 +111,8 @@ class _NeverAgainOn:
                  'generation': (2 ** 20 + number << 32) + 7}
                 for number in range(64)])
         with self.database.read() as connection:
-            (count, _, generations), = nodes.read_sums(connection).values()
+            (count, _, generations), = nodes.read_sums(
+                connection)[0].values()
         self.assertEqual((64, sum((2 ** 20 + number << 32) + 7
                                   for number in range(64))),
                          (count, generations))

@@ -21,12 +21,16 @@ from unittest import mock
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine import sweep
+from ironic_reservations.planner.pool import planning as pool_planning
 from tests import leasing
 from tests import world
 
@@ -212,6 +216,176 @@ class TestOthers(_TestCase):
             db_passages.delete(connection, token, node)
         self.assertFalse(self.snapshot().standing(0).busy)
         self.assert_sound()
+
+
+class TestChanges(_TestCase):
+    """What is newer than what is known is enough for who only tries."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts(3)
+        self.snapshot()
+
+    def quick(self):
+        return self.cache.snapshot(self.engine.database, self.world.clock(),
+                                   compared=False)
+
+    def older_release(self, act):
+        """Have something happen that nobody writes down."""
+        with mock.patch.object(db_changes, 'insert'):
+            return act()
+
+    @contextlib.contextmanager
+    def no_time_passes(self):
+        with mock.patch.object(snapshots, '_COMPARED', 3600):
+            yield
+
+    def test_own_are_known(self):
+        with self.no_time_passes():
+            self.leasing.create(1, 2)
+            with mock.patch.object(db_nodes, 'read_sums',
+                                   side_effect=AssertionError):
+                found = self.quick()
+                self.leasing.create(1, 2)
+        self.assertFalse(found.compared)
+        self.assertEqual(1, len(self.promised(found)))
+        self.assertEqual(2, len(self.promised()))
+        self.assert_sound()
+
+    def test_those_of_others_are_read(self):
+        with self.no_time_passes():
+            self.other.create(1, 2)
+            found = self.quick()
+        self.assertTrue(found.compared)
+        self.assertEqual(1, len(self.promised(found)))
+
+    def test_what_ironic_says_is_read(self):
+        (node,) = self.leasing.hosts(1)
+        self.snapshot()
+        with self.no_time_passes():
+            self.world.ironic.change(node, maintenance=True)
+            self.world.refresh()
+            found = self.quick()
+            self.assertFalse(found.usable >> found.fleet.number(node) & 1)
+            # NOTE: a change without a generation is read once, not for ever.
+            self.assertTrue(found.compared)
+            self.assertFalse(self.quick().compared)
+            self.world.ironic.change(node, maintenance=False)
+            self.world.refresh()
+            self.snapshot()
+            self.quick()
+            self.assertFalse(self.quick().compared)
+
+    def test_what_nobody_wrote_down_is_found_in_a_second(self):
+        with self.no_time_passes():
+            self.older_release(lambda: self.other.create(1, 2))
+            self.assertEqual(set(), self.promised(self.quick()))
+        with mock.patch.object(snapshots, '_COMPARED', 0):
+            found = self.quick()
+        self.assertTrue(found.compared)
+        self.assertEqual(1, len(self.promised(found)))
+
+    def test_what_nobody_wrote_down_costs_another_attempt(self):
+        """And there is never a second owner."""
+        with self.no_time_passes():
+            for _ in range(2):
+                self.older_release(lambda: self.other.create(1, 2))
+            self.leasing.create(1, 2)
+            self.assertRaises(errors.LeaseRefused, self.leasing.create, 1, 2)
+        self.assert_sound()
+
+    def test_nobody_is_refused_for_what_is_over(self):
+        with self.no_time_passes():
+            there = [self.other.create(1, 2) for _ in range(3)]
+            self.quick()
+            self.older_release(lambda: self.other.end(there[0]))
+            self.leasing.create(1, 2)
+            self.older_release(lambda: self.other.end(there[1]))
+            mine = self.leasing.all()[-1]
+            self.older_release(lambda: self.other.create(2, 4))
+            self.leasing.change(mine, end=3)
+        self.assert_sound()
+
+    def test_refusal_that_is_true_is_planned_once(self):
+        with self.no_time_passes():
+            for _ in range(3):
+                self.leasing.create(1, 2)
+            plan = pool_planning.plan
+            with mock.patch.object(pool_planning, 'plan',
+                                   side_effect=plan) as planned:
+                self.assertRaises(errors.LeaseRefused, self.leasing.create,
+                                  1, 2)
+            self.assertEqual(1, planned.call_count)
+
+    def test_who_has_to_know_for_sure_does(self):
+        """Also where it shares a reading with somebody who need not."""
+        with self.no_time_passes():
+            self.older_release(lambda: self.other.create(1, 2))
+            self.assertEqual(set(), self.promised(self.quick()))
+            self.assertEqual(1, len(self.promised()))
+
+    def test_late_one_is_found(self):
+        """Its number is lower than one that has been seen."""
+        with self.no_time_passes():
+            self.other.create(1, 2)
+            self.quick()
+            seen = self.cache._seq
+            with self.engine.database.write() as connection:
+                connection.execute(sa.insert(tables.changes).values(
+                    seq=seen + 3, node_uuid=self.node(0), generation=0))
+            self.quick()
+            self.assertEqual({seen + 1, seen + 2}, {*self.cache._missing})
+            self.older_release(lambda: self.other.create(1, 2))
+            (node, generation), = [
+                (uuid, node.generation) for uuid, node in self.nodes().items()
+                if node.generation > self.cache._versions[uuid].generation]
+            with self.engine.database.write() as connection:
+                connection.execute(sa.insert(tables.changes).values(
+                    seq=seen + 1, node_uuid=node, generation=generation))
+            self.assertEqual(2, len(self.promised(self.quick())))
+            self.quick()
+            self.assertEqual({seen + 2}, {*self.cache._missing})
+            with mock.patch.object(snapshots, '_OPEN', 0):
+                self.quick()
+            self.assertEqual({}, self.cache._missing)
+
+    def test_no_more_than_some_are_asked_for_again(self):
+        self.cache._note([(10 ** 9, self.node(0), 0)])
+        self.assertEqual(100, len(self.cache._missing))
+        self.cache._note([(2 * 10 ** 9, self.node(0), 0)])
+        self.assertEqual(100, len(self.cache._missing))
+        self.assertEqual(2 * 10 ** 9 - 1, max(self.cache._missing))
+
+    def node(self, number):
+        return self.snapshot().generation(number)[0]
+
+    def nodes(self):
+        with self.engine.database.read() as connection:
+            return db_nodes.read_nodes(connection)
+
+    def test_old_ones_are_deleted(self):
+        for _ in range(3):
+            self.leasing.end(self.leasing.create(1, 2))
+        with mock.patch.object(sweep, '_CHANGES', 2):
+            before = self.numbers()
+            while len(there := self.numbers()) > 2:
+                sweep.sweep(self.engine)
+                self.assertEqual(there[min(2, len(there) - 2):],
+                                 self.numbers())
+            sweep.sweep(self.engine)
+            self.assertEqual(before[-2:], self.numbers())
+        with self.engine.database.write() as connection:
+            connection.execute(sa.delete(tables.changes))
+        sweep.sweep(self.engine)
+        self.assertEqual([], self.numbers())
+        self.other.create(1, 2)
+        self.assertGreater(self.numbers()[0], before[-1])
+        self.assert_sound()
+
+    def numbers(self):
+        with self.engine.database.read() as connection:
+            return connection.scalars(sa.select(
+                tables.changes.c.seq).order_by(tables.changes.c.seq)).all()
 
 
 class TestTogether(_TestCase):

@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``changes``: which nodes have changed, in the order of the numbers.
+
+A row is written in the transaction that changes the node, so that it can be
+seen if and only if the change can.  Its number is given before the commit, so
+that one that is seen later may have a lower number; see
+:mod:`~ironic_reservations.engine.snapshots` for what is made of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+
+_c = tables.changes.c
+_INSERT = sa.insert(tables.changes)
+_ENDS = sa.select(sa.func.min(_c.seq), sa.func.max(_c.seq))
+_NEWER = sa.select(_c.seq, _c.node_uuid, _c.generation).order_by(_c.seq)
+_SINCE = _NEWER.where(_c.seq > sa.bindparam('since'))
+_SINCE_AND = _NEWER.where(sa.or_(
+    _c.seq > sa.bindparam('since'),
+    _c.seq.in_(sa.bindparam('missing', expanding=True))))
+
+
+def insert(connection: sa.Connection,
+           generations: Mapping[str, int | None]) -> None:
+    """Write that nodes have changed.
+
+    :param generations: that their bookings have now, by the nodes' uuids;
+        ``None`` where something else of a node has changed.
+    """
+    # INSERT INTO changes (node_uuid, generation) VALUES (?, ?), ...
+    if generations:
+        connection.execute(_INSERT, [
+            {'node_uuid': uuid, 'generation': generation}
+            for uuid, generation in generations.items()])
+
+
+def read_since(connection: sa.Connection, since: int,
+               missing: Collection[int]
+               ) -> list[tuple[int, str, int | None]]:
+    """Return what has changed: numbers, nodes, and generations.
+
+    :param since: only rows with a higher number,
+    :param missing: and with these.
+    """
+    # SELECT seq, node_uuid, generation FROM changes
+    #   WHERE seq > ? OR seq IN (...) ORDER BY seq
+    rows = (connection.execute(_SINCE_AND, {'since': since,
+                                            'missing': list(missing)})
+            if missing else connection.execute(_SINCE, {'since': since}))
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def read_old(connection: sa.Connection, kept: int,
+             most: int) -> int | None:
+    """Return up to which number rows are old.
+
+    :param kept: so many numbers are not.
+    :param most: so many are enough for once.
+    :returns: ``None`` where none is.
+    """
+    # SELECT MIN(seq), MAX(seq) FROM changes
+    first, last = connection.execute(_ENDS).one()
+    if first is None or last - kept < first:
+        return None
+    return int(min(last - kept, first + most - 1))
+
+
+def delete_until(connection: sa.Connection, last: int) -> None:
+    """Delete rows up to a number."""
+    # DELETE FROM changes WHERE seq <= ?
+    connection.execute(sa.delete(tables.changes).where(_c.seq <= last))
