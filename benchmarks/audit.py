@@ -31,7 +31,7 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 
 #: How many of the nodes are held, at most.

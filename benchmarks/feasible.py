@@ -29,13 +29,13 @@ import random
 import time
 
 from benchmarks import judge
+from ironic_reservations.model import instants
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instants
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from ironic_reservations.planner.placement import inventories
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans

@@ -26,10 +26,10 @@ import time
 from typing import Any
 
 from benchmarks import table
+from ironic_reservations.model import instants
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instants
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans

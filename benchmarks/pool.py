@@ -26,10 +26,10 @@ import time
 from typing import Any
 
 from benchmarks import table
+from ironic_reservations.model import instants
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instants
-from ironic_reservations.planner.placement import inventories
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import offers as pool_offers
 from ironic_reservations.planner.pool import planning as pool_planning

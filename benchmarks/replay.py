@@ -54,7 +54,7 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 _AHEAD = 7 * 24 * 3600
 _EPOCH = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)

@@ -33,7 +33,7 @@ from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import world
 
 PROOF = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'

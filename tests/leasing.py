@@ -41,12 +41,12 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import instants
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
 from tests import world
 
 PLANNED = leases.BookingState.PLANNED

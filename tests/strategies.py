@@ -20,8 +20,8 @@ import json
 
 from hypothesis import strategies as st
 
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 
 NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)

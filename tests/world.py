@@ -51,7 +51,7 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine import uncertain
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import compiled
 from tests import timeline_writes

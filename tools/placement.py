@@ -27,7 +27,7 @@ from typing import Any
 
 import requests
 
-from ironic_reservations.planner.placement import flavors
+from ironic_reservations.model import flavors
 from tools import all_in_one
 from tools import child
 

@@ -26,8 +26,8 @@ from oslo_log import log
 import requests
 
 from ironic_reservations import errors
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import nesting
+from ironic_reservations.model import leases
+from ironic_reservations.model import nesting
 
 LOG = log.getLogger(__name__)
 

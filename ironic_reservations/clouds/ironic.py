@@ -30,7 +30,7 @@ from oslo_utils import strutils
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 #: Few nodes change between two polls.
 _CHANGED_PAGE = 50

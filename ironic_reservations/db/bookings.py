@@ -34,9 +34,9 @@ from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c

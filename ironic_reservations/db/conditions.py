@@ -24,10 +24,10 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import reasons
+from ironic_reservations.model import reasons
 
 _n = tables.nodes.c
 _r = tables.reservations.c

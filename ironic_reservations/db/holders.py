@@ -20,8 +20,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 
 _r = tables.reservations.c
 

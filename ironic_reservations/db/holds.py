@@ -31,8 +31,8 @@ import sqlalchemy as sa
 from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
-from ironic_reservations.planner import facts
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
 
 _h = tables.holds.c
 _r = tables.reservations.c

@@ -27,8 +27,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 
 _h = tables.hosts.c
 _c = tables.host_capabilities.c

@@ -28,8 +28,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner.placement import flavors
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_reservations
 
 _i = tables.instance_reservations.c
 _l = tables.lease_reservations.c

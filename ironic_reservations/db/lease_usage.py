@@ -27,7 +27,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 _u = tables.lease_usage.c
 _n = tables.nodes.c

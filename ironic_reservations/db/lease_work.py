@@ -27,7 +27,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 _s = tables.leases.c
 _l = tables.lease_reservations.c

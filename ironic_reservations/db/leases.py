@@ -26,8 +26,8 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 
 _s = tables.leases.c
 _l = tables.lease_reservations.c

@@ -29,9 +29,9 @@ from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
 from ironic_reservations.db import waiting
 from ironic_reservations.db import written
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import reasons
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.model import facts
+from ironic_reservations.model import inventories
+from ironic_reservations.model import reasons
 
 _n = tables.nodes.c
 _FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',

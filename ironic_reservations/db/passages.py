@@ -26,8 +26,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import tables
-from ironic_reservations.planner import in_flight
-from ironic_reservations.planner import leases
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
 
 _p = tables.passages.c
 _r = tables.reservations.c

@@ -29,7 +29,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 _r = tables.reservations.c
 _COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,

@@ -21,7 +21,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 _l = tables.lease_reservations.c
 _r = tables.reservations.c

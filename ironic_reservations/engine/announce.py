@@ -26,10 +26,10 @@ from oslo_log import log
 import oslo_messaging
 
 from ironic_reservations.engine import audit
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.objects import lease as carried_lease
 from ironic_reservations.objects import reservation as carried
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
 
 LOG = log.getLogger(__name__)
 

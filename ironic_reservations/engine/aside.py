@@ -31,9 +31,9 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
 from ironic_reservations.planner import standing
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import room

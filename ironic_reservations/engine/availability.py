@@ -22,10 +22,10 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.model import instants
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instants
 from ironic_reservations.planner.pool import offers as pool_offers
 
 #: How far ahead the earliest start is looked for.

@@ -29,9 +29,9 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import observe
 from ironic_reservations.engine import plan
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
 
 #: How many reasons a sentence tells; the structured form has all of them.
 _TOLD = 20

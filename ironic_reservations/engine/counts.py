@@ -23,10 +23,10 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 
 
 @dataclasses.dataclass(frozen=True)

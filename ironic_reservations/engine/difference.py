@@ -19,7 +19,7 @@ import dataclasses
 
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from ironic_reservations.planner import standing
 from ironic_reservations.planner.pool import pool
 

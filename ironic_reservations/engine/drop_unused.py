@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 
 def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,

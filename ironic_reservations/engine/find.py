@@ -23,7 +23,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 SORT_KEYS = db_reservations.SORT_KEYS
 

@@ -30,9 +30,9 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine.placement import compute_hosts
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 
 Property = db_hosts.Property
 

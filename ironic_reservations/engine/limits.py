@@ -28,7 +28,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 #: The longest name of a claim.
 _NAME = 64

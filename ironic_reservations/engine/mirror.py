@@ -35,10 +35,10 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import release
 from ironic_reservations.engine import seen
+from ironic_reservations.lifecycle import lifecycle
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import lifecycle
 
 LOG = log.getLogger(__name__)
 

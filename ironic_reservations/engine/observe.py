@@ -18,9 +18,9 @@ from collections.abc import Collection
 import dataclasses
 
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
 
 #: Up to so many nodes are asked for one by one, more with one list.
 _ONE_BY_ONE = 8

@@ -37,9 +37,9 @@ from ironic_reservations.engine import passage as passages
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import tickets
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 

@@ -53,13 +53,13 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import proof as placement_proof
-from ironic_reservations.planner import admit as planner_admit
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import lifecycle
+from ironic_reservations.lifecycle import admit as planner_admit
+from ironic_reservations.lifecycle import lifecycle
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
 
 LOG = log.getLogger(__name__)
 

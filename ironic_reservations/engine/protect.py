@@ -20,9 +20,9 @@ import datetime
 from ironic_reservations.db import holders
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import refused_passage
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import protect
+from ironic_reservations.lifecycle import protect
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 
 
 @dataclasses.dataclass(frozen=True)

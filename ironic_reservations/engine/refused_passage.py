@@ -18,9 +18,9 @@ from collections.abc import Iterable
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.planner import admit
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 
 
 def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,

@@ -28,7 +28,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)
 

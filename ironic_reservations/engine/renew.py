@@ -29,8 +29,8 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import terms
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 
 

@@ -37,10 +37,10 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine import terms
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_holds
-from ironic_reservations.planner import facts
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
-from ironic_reservations.planner.placement import holds
 
 #: How many nodes that cannot be held in Placement are found out one by one.
 _TRIES = 3

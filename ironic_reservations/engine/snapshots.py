@@ -77,15 +77,15 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import instants
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instance_reservations
 from ironic_reservations.planner import instance_standing
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner.placement import inventories
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import shares
 

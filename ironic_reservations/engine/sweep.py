@@ -23,7 +23,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import purge
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)
 

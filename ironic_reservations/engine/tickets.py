@@ -38,8 +38,8 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
 from ironic_reservations.engine import retry
-from ironic_reservations.planner import in_flight
-from ironic_reservations.planner import leases
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 

@@ -30,8 +30,8 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
 
 LOG = log.getLogger(__name__)
 

@@ -39,9 +39,9 @@ from ironic_reservations.guard import media
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import protected
 from ironic_reservations.guard import resolve
-from ironic_reservations.planner import admit
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import loops
 

@@ -28,7 +28,7 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.guard import media
-from ironic_reservations.planner import nesting
+from ironic_reservations.model import nesting
 
 PROOF_KEY = 'reservation_uuid'
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'

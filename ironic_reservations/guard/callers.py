@@ -22,8 +22,8 @@ from ironic_reservations import policies
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import identity
-from ironic_reservations.planner import admit
-from ironic_reservations.planner import protect
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.lifecycle import protect
 
 _POLICY = 'baremetal:reservation:'
 

@@ -25,8 +25,8 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import overtaken
 from ironic_reservations.engine import passage as passages
 from ironic_reservations.guard import inward
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
 
 LOG = log.getLogger(__name__)
 

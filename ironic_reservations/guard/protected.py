@@ -30,7 +30,7 @@ from ironic_reservations.guard import inward
 from ironic_reservations.guard import media
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
-from ironic_reservations.planner import admit
+from ironic_reservations.lifecycle import admit
 
 
 class Protected:

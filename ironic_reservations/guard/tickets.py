@@ -29,7 +29,7 @@ from ironic_reservations.guard import bodies
 from ironic_reservations.guard import carry
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import refusals
-from ironic_reservations.planner import in_flight
+from ironic_reservations.model import in_flight
 
 LOG = log.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from typing import Any
 from oslo_versionedobjects import base
 from oslo_versionedobjects import fields
 
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 
 class _Carried(base.VersionedObject):  # type: ignore[misc]

@@ -19,7 +19,7 @@ from typing import Any
 from oslo_versionedobjects import base
 from oslo_versionedobjects import fields
 
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 
 @base.VersionedObjectRegistry.register

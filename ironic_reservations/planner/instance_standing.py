@@ -24,13 +24,13 @@ import dataclasses
 import datetime
 import operator
 
+from ironic_reservations.model import host_inventories
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.placement import host_inventories
-from ironic_reservations.planner.placement import inventories
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import shares
 

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import reasons
-from ironic_reservations.planner.placement import flavors
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
+from ironic_reservations.model import reasons
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,13 +24,13 @@ import functools
 import itertools
 import operator
 
+from ironic_reservations.model import facts
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
 
 #: Before and after everything that is planned.
 ALWAYS = (-(1 << 62), 1 << 62)

@@ -39,7 +39,7 @@ from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import mirror
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 #: What happens outside of the API: requests to here, in a story.
 OUTSIDE = '/_outside'

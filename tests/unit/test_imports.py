@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).parents[2] / PROJECT
 
 #: What each room may import of the project; a room may always import itself.
 _LEAVES = {'errors', 'clock'}
-_DATA = {'model', 'planner', 'conf', *_LEAVES}
+_DATA = {'model', 'lifecycle', 'planner', 'conf', *_LEAVES}
 _ENGINE = {'engine', 'db', 'clouds', 'objects', *_DATA}
 _SERVES = {'reconciler', 'policies', 'faults', *_ENGINE}
 ALLOWED: dict[str, set[str]] = {
@@ -33,9 +33,10 @@ ALLOWED: dict[str, set[str]] = {
     'clock': set(),
     'faults': {'errors'},
     'model': set(),
+    'lifecycle': {'model'},
     'planner': {'model'},
     'conf': set(),
-    'objects': {'model', 'planner'},
+    'objects': {'model'},
     'db': _DATA,
     'clouds': _DATA,
     'policies': {'conf', 'errors'},
@@ -170,6 +171,10 @@ class ImportsTest(testtools.TestCase):
     def test_the_planner_knows_values_alone(self):
         """It imports the standard library and the model: no I/O, no ORM."""
         self.assertEqual([], self._impure('planner', 'planner', 'model'))
+
+    def test_state_machines_know_values_alone(self):
+        """They import the standard library and the model: no I/O, no ORM."""
+        self.assertEqual([], self._impure('lifecycle', 'lifecycle', 'model'))
 
     def test_the_model_knows_nobody(self):
         """It imports the standard library and itself."""

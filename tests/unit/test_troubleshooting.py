@@ -21,8 +21,8 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
-from ironic_reservations.planner import lifecycle
-from ironic_reservations.planner import reasons
+from ironic_reservations.lifecycle import lifecycle
+from ironic_reservations.model import reasons
 
 DOC = pathlib.Path(__file__).parents[2] / 'doc' / 'source'
 PAGE = DOC / 'user' / 'troubleshooting.rst'

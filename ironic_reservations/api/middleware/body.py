@@ -24,7 +24,7 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.planner import nesting
+from ironic_reservations.model import nesting
 
 #: Where the body is kept for whoever answers the request.
 KEY = 'ironic_reservations.body'

@@ -28,9 +28,9 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import counts
 from ironic_reservations.engine import Engine
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))

@@ -32,8 +32,8 @@ from wsme.rest import json as wsme_json
 from ironic_reservations import errors
 from ironic_reservations.api import versions
 from ironic_reservations.engine import find
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import node_flavors
+from ironic_reservations.lifecycle.placement import node_flavors
+from ironic_reservations.model import flavors
 
 _T = TypeVar('_T', bound=wtypes.Base)
 _R = TypeVar('_R')

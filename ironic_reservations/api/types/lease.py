@@ -24,9 +24,9 @@ from wsme import types as wtypes
 
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import instance_flavors
-from ironic_reservations.planner.placement import node_flavors
+from ironic_reservations.lifecycle.placement import node_flavors
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_flavors
 
 _MAX_NAME = 80
 _MAX_FLAVOR = 255

@@ -26,8 +26,8 @@ from ironic_reservations.api import versions
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import lease as lease_types
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 
 _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
 #: What reservations of each kind say.

@@ -21,7 +21,7 @@ import datetime
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 Claim = db_lease_work.Claim
 

@@ -28,10 +28,10 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import tickets
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
-from ironic_reservations.planner import lease_cycle
-from ironic_reservations.planner import leases
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
 
 #: So many nodes are named in a sentence.
 _NAMED = 3

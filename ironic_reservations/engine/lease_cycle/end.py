@@ -34,10 +34,10 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
-from ironic_reservations.planner import lease_cycle
-from ironic_reservations.planner import leases
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 

@@ -36,9 +36,9 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.planner import lease_cycle
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import standing
 
 LOG = log.getLogger(__name__)

@@ -34,9 +34,9 @@ from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import share_holds
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 
 _Verdict = hold_cases.Verdict
 

@@ -29,10 +29,10 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.placement import reservation_flavors
 from ironic_reservations.engine.placement import reservation_providers
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
+from ironic_reservations.model import leases
 
 _ENDING = leases.BookingState.ENDING
 

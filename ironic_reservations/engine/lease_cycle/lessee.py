@@ -24,8 +24,8 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.planner import lease_cycle
-from ironic_reservations.planner import leases
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 

@@ -45,10 +45,10 @@ from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.placement import compute_mirror
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import lease_cycle
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 
 LOG = log.getLogger(__name__)
 

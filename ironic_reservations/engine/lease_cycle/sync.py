@@ -35,8 +35,8 @@ from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import end as lease_end
 from ironic_reservations.engine.lease_cycle import lessee as lease_lessee
 from ironic_reservations.engine.lease_cycle import start as lease_start
-from ironic_reservations.planner import lease_cycle
-from ironic_reservations.planner import leases
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 

@@ -35,8 +35,8 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import terms as lease_terms
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,

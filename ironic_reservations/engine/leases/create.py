@@ -41,8 +41,8 @@ from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import terms as lease_terms
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans

@@ -16,9 +16,9 @@
 from __future__ import annotations
 
 from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
 from ironic_reservations.planner.pool import instances
 

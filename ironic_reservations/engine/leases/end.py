@@ -27,7 +27,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 
 def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:

@@ -19,7 +19,7 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 
 def unknown(lease_id: str) -> errors.LeaseNotFound:

@@ -19,10 +19,10 @@ import dataclasses
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.engine import Engine
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import instance_flavors
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 
 
 def unread(ask: leases.LeaseAsk) -> bool:

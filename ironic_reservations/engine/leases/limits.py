@@ -34,8 +34,8 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import limits
+from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance
-from ironic_reservations.planner import leases
 
 #: The longest name of a claim.
 _NAME = 64

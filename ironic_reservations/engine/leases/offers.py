@@ -23,12 +23,12 @@ from typing import Any
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.lifecycle.placement import node_flavors
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
-from ironic_reservations.planner.placement import node_flavors
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import offers as pool_offers
 from ironic_reservations.planner.pool import planning as pool_planning

@@ -22,13 +22,13 @@ from ironic_reservations import errors
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import offers
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.placement import flavors
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import plans as pool_plans
 

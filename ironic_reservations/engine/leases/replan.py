@@ -30,12 +30,12 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import instance_standing
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
 from ironic_reservations.planner import standing
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import offers as pool_offers

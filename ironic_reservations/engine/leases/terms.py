@@ -21,9 +21,9 @@ from oslo_config import cfg
 
 from ironic_reservations import errors
 from ironic_reservations.engine import limits
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 
 #: What the reconciler is in the middle of.
 _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,

@@ -34,10 +34,10 @@ from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_audit
 from ironic_reservations.engine.placement import share_audit
-from ironic_reservations.planner import facts
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@
 Safe while the cloud runs: each write names what it was planned on, nobody
 else gets a node in between, and what others have allocated stays theirs.
 Broken off at any moment, the next run goes on from what is there; see
-:mod:`ironic_reservations.planner.placement.class_heal`.
+:mod:`ironic_reservations.lifecycle.placement.class_heal`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds
-from ironic_reservations.planner import facts
-from ironic_reservations.planner.placement import class_heal
-from ironic_reservations.planner.placement import flavors
+from ironic_reservations.lifecycle.placement import class_heal
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
 
 #: The name of the work that one process does for all.
 CLAIM = 'class heal'

@@ -27,9 +27,9 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.planner import facts
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
+from ironic_reservations.model import inventories
 
 #: By which the hosts of instances are told from all other providers.
 MARK = flavors.VCPU

@@ -26,8 +26,8 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.model import facts
 from ironic_reservations.model import node_condition
-from ironic_reservations.planner import facts
 
 LOG = log.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)
 

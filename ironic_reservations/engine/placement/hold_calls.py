@@ -31,7 +31,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
 
 _T = TypeVar('_T')
 

@@ -31,7 +31,7 @@ from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
 
 LOG = log.getLogger(__name__)
 

@@ -42,9 +42,9 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import holds
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import flavors
+from ironic_reservations.model import inventories
 
 LOG = log.getLogger(__name__)
 

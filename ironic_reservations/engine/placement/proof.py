@@ -23,7 +23,7 @@ import uuid as uuid_module
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import reservation_look
-from ironic_reservations.planner.placement import reservation_providers
+from ironic_reservations.lifecycle.placement import reservation_providers
 
 
 def shown(engine: Engine, node_uuid: str, reservation_id: str,

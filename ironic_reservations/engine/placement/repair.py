@@ -28,8 +28,10 @@ from ironic_reservations.engine.placement import reservation_audit
 from ironic_reservations.engine.placement import reservation_providers
 from ironic_reservations.engine.placement import share_audit
 from ironic_reservations.engine.placement import share_holds
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import share_audit as share_planner
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import (
+    share_audit as share_planner,
+)
 
 Kind = hold_audit.Kind
 

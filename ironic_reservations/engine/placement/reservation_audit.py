@@ -35,13 +35,15 @@ from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_flavors
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import reservation_providers
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import reservation_audit as planner
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import (
+    reservation_audit as planner,
+)
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as providers,
 )
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 

@@ -21,12 +21,12 @@ import dataclasses
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner.placement import instance_flavors
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
+from ironic_reservations.model import facts
+from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import instance_reservations
 
 
 def read(engine: Engine, reservation_id: str,

@@ -37,12 +37,12 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import lifecycle
+from ironic_reservations.lifecycle import lifecycle
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import holds
 
 #: How often, and how long in seconds, the same request waits for an earlier
 #: one that is holding the node right now.

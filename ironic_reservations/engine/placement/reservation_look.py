@@ -21,7 +21,7 @@ import uuid as uuid_module
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
 

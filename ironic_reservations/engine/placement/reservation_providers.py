@@ -29,7 +29,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import reservation_steps
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
 

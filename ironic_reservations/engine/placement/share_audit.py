@@ -33,10 +33,10 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.planner import facts
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import holds
-from ironic_reservations.planner.placement import share_audit as planner
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.lifecycle.placement import share_audit as planner
+from ironic_reservations.model import facts
 
 #: By what the rows of compute hosts are told from those of nodes.
 MARK = 'COMPUTE_HOST'

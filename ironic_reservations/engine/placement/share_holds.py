@@ -33,7 +33,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
 
 #: From so many on, holds are written together.
 _TOGETHER = 2

@@ -30,7 +30,7 @@ from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import repair as placement_repair
-from ironic_reservations.planner.placement import hold_audit
+from ironic_reservations.lifecycle.placement import hold_audit
 
 LOG = log.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner.placement import inventories
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import search
-from ironic_reservations.planner.placement import inventories
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import shares

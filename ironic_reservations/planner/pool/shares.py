@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.model import inventories
 from ironic_reservations.planner.pool import instances
 
 Capacity = Mapping[str, int]

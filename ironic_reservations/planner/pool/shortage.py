@@ -26,9 +26,9 @@ import dataclasses
 import heapq
 import operator
 
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner.placement import inventories
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import plans as pool_plans
 from ironic_reservations.planner.pool import pool

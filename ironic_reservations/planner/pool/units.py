@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner.placement import inventories
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import shares

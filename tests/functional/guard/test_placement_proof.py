@@ -33,10 +33,10 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import reservation_providers
 from ironic_reservations.guard import middleware
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
+from ironic_reservations.model import flavors
 from tests.functional.guard import base
 from tests.functional.guard import with_keystone
 from tests.functional.placement import in_memory

@@ -32,7 +32,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 from tests.functional.leases import crowd

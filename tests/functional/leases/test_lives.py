@@ -25,7 +25,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from ironic_reservations.reconciler import loops
 from tests import world
 from tests.functional.guard import base

@@ -26,7 +26,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests.real import broker
 

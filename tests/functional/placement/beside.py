@@ -26,7 +26,7 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
 from tests import world
 from tests.functional.placement import in_memory
 from tests.functional.placement import served

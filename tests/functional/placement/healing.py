@@ -23,7 +23,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import class_heal
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import world
 from tests.functional.placement import in_memory
 from tests.functional.placement import traffic

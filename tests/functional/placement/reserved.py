@@ -22,7 +22,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import reservation_providers
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
 from tests import small_nova

@@ -25,13 +25,13 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import seen
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import holds
-from ironic_reservations.planner.placement import inventories
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 from tests.functional.placement import in_memory

@@ -27,7 +27,7 @@ from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import repair as placement_repair
-from ironic_reservations.planner.placement import hold_audit
+from ironic_reservations.lifecycle.placement import hold_audit
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground

@@ -25,7 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import class_heal
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.planner.placement import class_heal as planner
+from ironic_reservations.lifecycle.placement import class_heal as planner
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground

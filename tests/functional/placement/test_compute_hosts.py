@@ -20,8 +20,8 @@ from ironic_reservations import errors
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import reservation_look
-from ironic_reservations.planner import facts
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.model import facts
+from ironic_reservations.model import inventories
 from tests import leasing
 from tests import world
 from tests.functional.placement import ground

@@ -21,7 +21,7 @@ from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests.functional.placement import faults
 from tests.functional.placement import in_memory
 from tests.functional.placement import test_reservations

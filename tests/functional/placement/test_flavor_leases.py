@@ -25,12 +25,12 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import reservation_look
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import small_nova

@@ -19,7 +19,7 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
 from tests import world
 from tests.functional.placement import ground
 from tests.functional.placement import in_memory

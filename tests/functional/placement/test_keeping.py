@@ -32,8 +32,8 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
 from tests import world

@@ -24,7 +24,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 from tests.functional.placement import shared

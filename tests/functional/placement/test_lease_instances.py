@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 from tests.functional.placement import reserved

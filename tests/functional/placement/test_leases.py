@@ -23,7 +23,7 @@ from ironic_reservations.engine import passage
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world

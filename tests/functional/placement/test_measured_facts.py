@@ -36,8 +36,8 @@ from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_recovery
+from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.planner import pick
-from ironic_reservations.planner.placement import hold_audit
 from tests import world
 from tests.functional.placement import beside
 from tests.functional.placement import in_memory

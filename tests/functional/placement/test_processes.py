@@ -29,7 +29,7 @@ from testtools import content
 
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner.placement import hold_audit
+from ironic_reservations.lifecycle.placement import hold_audit
 from tests import world
 from tests.functional.placement import beside
 from tests.functional.placement import in_memory

@@ -22,8 +22,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import passage
-from ironic_reservations.planner import admit
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
 from ironic_reservations.reconciler import lease_workers

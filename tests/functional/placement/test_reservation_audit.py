@@ -24,8 +24,8 @@ from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import repair as placement_repair
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
 from ironic_reservations.reconciler import lease_workers

@@ -19,7 +19,7 @@ import dataclasses
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import reservation_look
-from ironic_reservations.planner.placement import (
+from ironic_reservations.lifecycle.placement import (
     reservation_providers as planner,
 )
 from tests import world

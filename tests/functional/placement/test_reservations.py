@@ -29,10 +29,10 @@ from ironic_reservations.engine import reserve
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.planner import facts
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
-from ironic_reservations.planner.placement import holds
 from tests import world
 from tests.functional.placement import faults
 from tests.functional.placement import ground

@@ -25,8 +25,8 @@ from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import reservation_look
 from ironic_reservations.engine.placement import share_audit
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner.placement import hold_audit
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import holds
 from tests import leasing
 from tests.functional.placement import in_memory
 from tests.functional.placement import shared

@@ -28,7 +28,7 @@ from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import share_holds
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from ironic_reservations.reconciler import loops
 from tests import leasing
 from tests import world

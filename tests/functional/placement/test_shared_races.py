@@ -29,8 +29,8 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import hold_audit
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world

@@ -29,7 +29,7 @@ import sqlalchemy as sa
 import testtools
 
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests.real import databases
 from tests.real import ironic
 

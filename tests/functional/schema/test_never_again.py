@@ -29,7 +29,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import world
 from tests.real import databases
 

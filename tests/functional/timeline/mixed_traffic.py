@@ -33,8 +33,8 @@ from ironic_reservations.engine import reserve
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world

@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import inventories
-from ironic_reservations.planner.pool import checker as pool_checker
 from ironic_reservations.planner.pool import instances
 from tests import leasing
 from tests import world
-from tests.unit.planner import pool_oracle
+from tests.judges import pool_checker
+from tests.judges import pool_oracle
 
 EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
 _SETTINGS = hypothesis.settings(

@@ -21,12 +21,12 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import checker
 from ironic_reservations.planner import fleet
 from tests import leasing
 from tests import strategies
 from tests import world
-from tests.unit.planner import oracle
+from tests.judges import checker
+from tests.judges import oracle
 
 EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
 _SETTINGS = hypothesis.settings(

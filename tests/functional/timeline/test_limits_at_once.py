@@ -22,7 +22,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world

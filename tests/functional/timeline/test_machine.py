@@ -27,7 +27,7 @@ from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import world
 
 NODES = 2

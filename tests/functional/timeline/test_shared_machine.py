@@ -22,15 +22,15 @@ from ironic_reservations import errors
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
+from ironic_reservations.model import facts
+from ironic_reservations.model import instants
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import instants
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
 from ironic_reservations.planner import standing
 from tests import leasing
 from tests import world
-from tests.unit.planner import oracle
+from tests.judges import oracle
 
 HOSTS = 3
 HOUR = 3600

@@ -29,7 +29,7 @@ from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import world
 

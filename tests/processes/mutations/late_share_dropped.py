@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ironic_reservations.model import host_inventories
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import instance_standing
-from ironic_reservations.planner.placement import host_inventories
-from ironic_reservations.planner.placement import inventories
 from tests.processes import mix
 
 #: Each instance takes a whole host, and what is promised from minutes ahead

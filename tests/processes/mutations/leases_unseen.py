@@ -18,8 +18,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ironic_reservations.planner import admit
-from ironic_reservations.planner import facts
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import facts
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

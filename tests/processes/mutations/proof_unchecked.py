@@ -19,7 +19,7 @@ import dataclasses
 import inspect
 from typing import Any
 
-from ironic_reservations.planner import admit
+from ironic_reservations.lifecycle import admit
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

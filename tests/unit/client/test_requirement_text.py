@@ -19,7 +19,7 @@ import json
 import testtools
 
 from ironic_reservations.client import requirement_text
-from ironic_reservations.planner import requirements
+from ironic_reservations.model import requirements
 
 HOST = {'vcpus': '16', 'rack': 'r1', 'resource_class': 'gold',
         'traits': frozenset({'CUSTOM_NVME', 'CUSTOM_GPU'})}

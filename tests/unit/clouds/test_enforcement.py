@@ -20,7 +20,7 @@ import threading
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world

@@ -25,7 +25,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 
 BODY = {'uuid': 'aa', 'name': 'n', 'provision_state': 'available',
         'instance_uuid': None, 'maintenance': False, 'retired': False,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations.db import holds as db_holds
-from ironic_reservations.planner.placement import holds
+from ironic_reservations.lifecycle.placement import holds
 from tests import world
 
 _LATER = world.NOON + datetime.timedelta(seconds=80)

@@ -21,9 +21,9 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import instance_flavors
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import instance_reservations
 from tests import leasing
 from tests import world
 

@@ -27,7 +27,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import leasing
 from tests import timeline_writes
 from tests import world

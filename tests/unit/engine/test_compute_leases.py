@@ -20,8 +20,8 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 

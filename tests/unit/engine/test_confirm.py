@@ -16,8 +16,8 @@ import itertools
 
 from ironic_reservations import errors
 from ironic_reservations.engine import passage
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import reasons
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from tests import world
 
 

@@ -17,7 +17,7 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import find
 from ironic_reservations.engine import renew
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import world
 
 

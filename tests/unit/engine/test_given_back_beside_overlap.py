@@ -22,8 +22,8 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 

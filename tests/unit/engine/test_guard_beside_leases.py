@@ -19,10 +19,10 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import find
 from ironic_reservations.engine import passage
 from ironic_reservations.engine.leases import end as lease_end
-from ironic_reservations.planner import admit
-from ironic_reservations.planner import leases
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import leases
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
 from tests import leasing
 from tests import world
 

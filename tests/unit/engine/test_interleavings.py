@@ -24,9 +24,9 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
 from tests import world
 
 

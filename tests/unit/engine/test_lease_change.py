@@ -17,7 +17,7 @@ import dataclasses
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import change as lease_change
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 

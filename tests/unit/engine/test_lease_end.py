@@ -14,7 +14,7 @@
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import end as lease_end
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 

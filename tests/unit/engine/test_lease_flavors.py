@@ -19,9 +19,9 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import flavors
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import small_nova
 from tests import world

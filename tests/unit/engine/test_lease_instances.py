@@ -20,8 +20,8 @@ from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 

@@ -20,8 +20,8 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import sweep
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import reasons
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from tests import world
 
 TIMEOUT = 120

@@ -17,8 +17,8 @@ import datetime
 import itertools
 
 from ironic_reservations import errors
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import reasons
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from tests import world
 
 _OF_LEASES = dict.fromkeys(('starts_at', 'lease_reservation_id', 'place',

@@ -18,7 +18,7 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import renew
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
-from ironic_reservations.planner import reasons
+from ironic_reservations.model import reasons
 from tests import leasing
 from tests import world
 

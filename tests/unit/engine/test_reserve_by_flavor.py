@@ -15,7 +15,7 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import world
 
 MOST = 9

@@ -23,7 +23,7 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine import uncertain
-from ironic_reservations.planner import reasons
+from ironic_reservations.model import reasons
 from ironic_reservations.reconciler import loops
 from tests import guarded
 from tests import world

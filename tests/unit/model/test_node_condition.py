@@ -23,10 +23,10 @@ import testtools
 
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import lease_cycle
-from ironic_reservations.planner import leases
 from ironic_reservations.planner import pick
 from ironic_reservations.planner import standing
 from tests import world
@@ -190,4 +190,4 @@ class TestEverybodyAgrees(world.TestCase):
                 if name in names:
                     found.append((str(path.relative_to(ROOT)), name))
         # What is told of one state alone.
-        self.assertEqual([('planner/lease_cycle.py', 'clean failed')], found)
+        self.assertEqual([('lifecycle/lease_cycle.py', 'clean failed')], found)

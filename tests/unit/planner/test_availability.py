@@ -18,7 +18,7 @@ import testtools
 
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import fleet
-from tests.unit.planner import oracle
+from tests.judges import oracle
 
 
 class TestFreeCounts(testtools.TestCase):

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import checker
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from tests.unit.planner import oracle
+from tests.judges import checker
+from tests.judges import oracle
 
 THERE = (bookings.Booking('moves', 0, 5, 0, 0b111),
          bookings.Booking('stays', 0, 5, 1, 0b111, movable=False))

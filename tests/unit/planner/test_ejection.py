@@ -22,20 +22,20 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import checker
 from ironic_reservations.planner import exclusive
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner.pool import checker as pool_checker
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import shared
 from ironic_reservations.planner.pool import units
-from tests.unit.planner import oracle
-from tests.unit.planner import pool_oracle
+from tests.judges import checker
+from tests.judges import oracle
+from tests.judges import pool_checker
+from tests.judges import pool_oracle
 
 #: Nothing but what fits as things stand, and ejection.
 ALONE = budget.Limits(proof=0, chain=0, swap=0, search=0, eject=1500)

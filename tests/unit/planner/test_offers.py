@@ -23,7 +23,7 @@ from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
-from tests.unit.planner import oracle
+from tests.judges import oracle
 
 LIMITS = budget.Limits(offers=1000)
 EARLIEST, LATEST = 1, 30

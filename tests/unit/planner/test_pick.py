@@ -20,9 +20,9 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import reasons
 from tests import strategies
 
 NOW = strategies.NOW

@@ -20,12 +20,12 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import checker
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
-from tests.unit.planner import oracle
+from tests.judges import checker
+from tests.judges import oracle
 
 AB = 0b11
 A, B = 0b01, 0b10

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner.pool import checker as pool_checker
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans
-from tests.unit.planner import pool_oracle
+from tests.judges import pool_checker
+from tests.judges import pool_oracle
 
 TWO = (('VCPU', 2),)
 CAPACITIES = ({'VCPU': 4}, {'VCPU': 4}, None)

@@ -20,12 +20,12 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner.pool import checker as pool_checker
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans
 from ironic_reservations.planner.pool import pool
-from tests.unit.planner import pool_oracle
+from tests.judges import pool_checker
+from tests.judges import pool_oracle
 
 HOSTS = st.lists(st.none() | st.fixed_dictionaries({
     'VCPU': st.integers(3, 8), 'MEMORY_MB': st.integers(3, 8)}),

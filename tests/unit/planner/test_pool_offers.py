@@ -22,7 +22,7 @@ from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import offers as pool_offers
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans
-from tests.unit.planner import pool_oracle
+from tests.judges import pool_oracle
 
 LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000)
 EARLIEST, LATEST = 0, 14

@@ -18,20 +18,20 @@ import itertools
 import hypothesis
 import testtools
 
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from ironic_reservations.planner.placement import inventories
-from ironic_reservations.planner.pool import checker as pool_checker
 from ironic_reservations.planner.pool import instances
 from ironic_reservations.planner.pool import planning as pool_planning
 from ironic_reservations.planner.pool import plans as pool_plans
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import shares
-from tests.unit.planner import oracle
-from tests.unit.planner import pool_oracle
+from tests.judges import oracle
+from tests.judges import pool_checker
+from tests.judges import pool_oracle
 
 IRONIC = None
 SMALL = {'VCPU': 4, 'MEMORY_MB': 8, 'DISK_GB': 10}

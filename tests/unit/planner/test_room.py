@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import checker
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 from ironic_reservations.planner.pool import pool
 from ironic_reservations.planner.pool import room
-from tests.unit.planner import oracle
+from tests.judges import checker
+from tests.judges import oracle
 
 #: The windows that are asked for begin here.
 NOW = 0

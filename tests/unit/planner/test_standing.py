@@ -18,10 +18,10 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import instants
-from ironic_reservations.planner import leases
-from ironic_reservations.planner import requirements
+from ironic_reservations.model import facts
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 

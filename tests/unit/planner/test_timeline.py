@@ -18,9 +18,9 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
+from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instants
 from ironic_reservations.planner import timeline
 
 ONE = bookings.Booking('1', 0, 5, 0, 1)

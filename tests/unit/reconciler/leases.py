@@ -20,7 +20,7 @@ from typing import Any
 
 from ironic_reservations.engine import announce
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world

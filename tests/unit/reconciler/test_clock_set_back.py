@@ -16,7 +16,7 @@ Seen: it went on after another one had taken over, and undeployed the node of
 the next lease.
 """
 
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 from tests import world
 from tests.unit.reconciler import leases as base
 

@@ -28,9 +28,9 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import tickets
 from ironic_reservations.guard import tickets as guard_tickets
-from ironic_reservations.planner import facts
-from ironic_reservations.planner import in_flight
-from ironic_reservations.planner import leases as planner_leases
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases as planner_leases
 from ironic_reservations.reconciler import lease_workers
 from tests import guarded
 from tests import world

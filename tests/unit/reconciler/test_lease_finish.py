@@ -17,7 +17,7 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.clouds import enforcement
 from ironic_reservations.engine import passage
-from ironic_reservations.planner import leases as values
+from ironic_reservations.model import leases as values
 from tests import leasing
 from tests import world
 from tests.unit.reconciler import leases

@@ -15,10 +15,10 @@
 import testtools
 
 from ironic_reservations.engine.placement import reservation_flavors
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import instance_flavors
-from ironic_reservations.planner.placement import reservation_providers
+from ironic_reservations.lifecycle.placement import reservation_providers
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import instance_reservations
 
 
 def specs(request=None, source=None):

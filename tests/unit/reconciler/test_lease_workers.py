@@ -25,7 +25,7 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
-from ironic_reservations.planner import leases as values
+from ironic_reservations.model import leases as values
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world

@@ -19,7 +19,7 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from tests import leasing
 from tests import world
 

@@ -27,7 +27,7 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import find
 from ironic_reservations.engine.leases import purge
-from ironic_reservations.planner import leases as values
+from ironic_reservations.model import leases as values
 from tests.unit.reconciler import leases
 
 _LEFT = (tables.leases, tables.lease_reservations, tables.lease_events,

@@ -18,10 +18,10 @@ import json
 from typing import Any
 
 from ironic_reservations.api.types import dates
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import flavors
-from ironic_reservations.planner.placement import host_inventories
-from ironic_reservations.planner.placement import inventories
+from ironic_reservations.model import flavors
+from ironic_reservations.model import host_inventories
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
 
 _MOST = 10 ** 15 - 1
 

@@ -29,7 +29,7 @@ from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import host as host_types
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 _POLICY = 'reservation:host:'
 _PATH = f'/v{versions.MAJOR}/os-hosts'

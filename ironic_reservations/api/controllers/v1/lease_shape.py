@@ -20,9 +20,9 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.api.types import dates
-from ironic_reservations.planner import instance_reservations
-from ironic_reservations.planner import leases
-from ironic_reservations.planner.placement import node_flavors
+from ironic_reservations.lifecycle.placement import node_flavors
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
 
 
 def shape(lease: leases.Lease, **more: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.planner import leases
+from ironic_reservations.model import leases
 
 _POLICY = 'reservation:lease:'
 _PATH = f'/v{versions.MAJOR}/leases'

@@ -37,7 +37,7 @@ from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine import terms
-from ironic_reservations.planner import facts
+from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 
 #: Ironic as the caller sees it, where we run inside its API.

@@ -1,0 +1,46 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a host has: a node of Ironic, or a compute host of Nova."""
+
+from __future__ import annotations
+
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
+from ironic_reservations.model import inventories
+
+#: Longer numbers are none: Python would not read them.
+_MAX_DIGITS = 64
+#: What Ironic calls what Nova counts.
+_OF_PROPERTIES = (('cpus', flavors.VCPU), ('memory_mb', flavors.MEMORY_MB),
+                  ('local_gb', flavors.DISK_GB))
+
+
+def of(node: facts.Node) -> dict[str, inventories.Inventory]:
+    """Give what a host has when nobody has leased anything of it.
+
+    A compute host has what Placement says.  A node of Ironic has its sizes,
+    and one of its class; a size that Ironic does not say, or not as a whole
+    number, is absent.
+    """
+    if node.inventories is not None:
+        return dict(node.inventories)
+    found = {}
+    known = dict(node.properties)
+    for name, resource_class in _OF_PROPERTIES:
+        size = known.get(name, '')
+        if len(size) <= _MAX_DIGITS and size.isascii() and size.isdigit():
+            found[resource_class] = inventories.Inventory(int(size))
+    if node.resource_class:
+        found[flavors.class_of_node(node.resource_class)] = (
+            inventories.Inventory(1))
+    return found

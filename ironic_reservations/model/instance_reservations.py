@@ -1,0 +1,187 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reservations of instances, as they are asked for and as they are read.
+
+The words are those of Blazar: ``virtual:instance`` says the sizes, and
+``flavor:instance`` names a flavor of Nova.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import inventories
+
+VIRTUAL_INSTANCE = 'virtual:instance'
+FLAVOR_INSTANCE = 'flavor:instance'
+KINDS = (VIRTUAL_INSTANCE, FLAVOR_INSTANCE)
+
+#: What one instance has: vcpus, memory_mb and disk_gb.
+Sizes = tuple[int, int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Need:
+    """What one instance needs of a host.
+
+    :ivar request: what the flavor asks for that was named; ``None`` where
+        the sizes are all.
+    """
+
+    sizes: Sizes
+    request: flavors.Request | None = None
+
+    # NOTE: asked for once for each instance that stands on a host.
+    @functools.cached_property
+    def amounts(self) -> inventories.Amounts:
+        """Give what it needs of each class.
+
+        :raises ValueError: it needs nothing, or several providers.
+        """
+        if self.request is not None:
+            return inventories.of_request(self.request)
+        return inventories.of_sizes(*self.sizes)
+
+    def met_by(self, there: inventories.Inventories,
+               traits: frozenset[str]) -> bool:
+        """Tell whether an empty host would do.
+
+        :param there: as of :func:`~.host_inventories.of`.
+        """
+        if self.request is not None:
+            return inventories.suits(self.request, there, traits)
+        return inventories.misfit(there, self.amounts) is None
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceWish:
+    """What each instance of a new reservation is to be like.
+
+    :ivar affinity: true: all on one host; false: all on different ones.
+    :ivar source_flavor_id: the flavor that was named, if one was.
+    :ivar flavor: what it is, where that is known; the sizes are its own.
+    """
+
+    vcpus: int
+    memory_mb: int
+    disk_gb: int
+    affinity: bool | None = None
+    source_flavor_id: str | None = None
+    flavor: flavors.Flavor | None = None
+
+    @classmethod
+    def of_flavor(cls, ident: str, flavor: flavors.Flavor) -> InstanceWish:
+        """Give a wish for instances of a flavor."""
+        return cls(flavor.vcpus, flavor.ram_mb, flavor.disk_gb,
+                   source_flavor_id=ident, flavor=flavor)
+
+    @property
+    def sizes(self) -> Sizes:
+        """Give what one instance has."""
+        return self.vcpus, self.memory_mb, self.disk_gb
+
+    @functools.cached_property
+    def request(self) -> flavors.Request | None:
+        """Give what the flavor asks for; ``None``: the sizes are all.
+
+        :raises FlavorRefused: it cannot be read.
+        """
+        return None if self.flavor is None else (
+            instance_flavors.request(self.flavor))
+
+    @property
+    def need(self) -> Need:
+        """Give what one instance needs.
+
+        :raises FlavorRefused: its flavor cannot be read.
+        """
+        return Need(self.sizes, self.request)
+
+    def reserved(self, ident: str, reservation_id: str,
+                 amount: int) -> InstanceReservation:
+        """Give what is written of it."""
+        return InstanceReservation(
+            ident, reservation_id, self.vcpus, self.memory_mb, self.disk_gb,
+            amount, self.affinity, source_flavor_id=self.source_flavor_id,
+            request=self.request, flavor=self.flavor)
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceChange:
+    """What changes for each instance of a reservation; ``None``, nothing.
+
+    :ivar keeps_affinity: whether ``affinity`` is not spoken of.
+    """
+
+    vcpus: int | None = None
+    memory_mb: int | None = None
+    disk_gb: int | None = None
+    affinity: bool | None = None
+    keeps_affinity: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceReservation:
+    """So many instances of one size, over the window of a lease.
+
+    :ivar id: what the reservation calls its ``resource_id``.
+    :ivar affinity: true: all on one host; false: all on different ones.
+    :ivar flavor_id: of the private flavor that its instances are made with.
+    :ivar aggregate_id: older ways of keeping others off, as
+        ``server_group_id``; not used here.
+    :ivar source_flavor_id: the flavor that was named in the request.
+    :ivar request: what that asked for then; ``None`` where the sizes are
+        all.
+    :ivar flavor: what it was then, where that is known.
+    """
+
+    id: str
+    reservation_id: str
+    vcpus: int
+    memory_mb: int
+    disk_gb: int
+    amount: int
+    affinity: bool | None = None
+    flavor_id: str | None = None
+    aggregate_id: int | None = None
+    server_group_id: str | None = None
+    source_flavor_id: str | None = None
+    request: flavors.Request | None = None
+    flavor: flavors.Flavor | None = dataclasses.field(default=None,
+                                                      hash=False)
+
+    @property
+    def sizes(self) -> Sizes:
+        """Give what one instance has."""
+        return self.vcpus, self.memory_mb, self.disk_gb
+
+    def changed(self, change: InstanceChange,
+                amount: int) -> InstanceReservation:
+        """Give what is written of it after a change."""
+        return dataclasses.replace(
+            self, amount=amount,
+            vcpus=self.vcpus if change.vcpus is None else change.vcpus,
+            memory_mb=(self.memory_mb if change.memory_mb is None
+                       else change.memory_mb),
+            disk_gb=self.disk_gb if change.disk_gb is None
+            else change.disk_gb,
+            affinity=(self.affinity if change.keeps_affinity
+                      else change.affinity))
+
+    @functools.cached_property
+    def need(self) -> Need:
+        """Give what one instance needs."""
+        return Need(self.sizes, self.request)

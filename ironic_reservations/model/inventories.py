@@ -1,0 +1,171 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a host has, and what an instance needs of it, class by class.
+
+A host's inventories are those of its provider in Placement.  A node of
+Ironic has sizes as well, but no share of it can be had: whoever gets it gets
+all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import enum
+
+from ironic_reservations.model import flavors
+
+#: Pairs of a class and an amount above zero, by class.
+Amounts = tuple[tuple[str, int], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a host has of one class, in Placement's words.
+
+    :ivar reserved: not to be given to anybody.
+    :ivar allocation_ratio: how often the rest is given.
+    :ivar min_unit: of one instance; so are ``max_unit`` and ``step_size``.
+    :ivar used: by others than leases, for as long as they are there.
+    """
+
+    total: int
+    reserved: int = 0
+    allocation_ratio: float = 1.0
+    min_unit: int = 1
+    max_unit: int = flavors.MAX_AMOUNT
+    step_size: int = 1
+    used: int = 0
+
+    @property
+    def capacity(self) -> int:
+        """Give how much of the class all instances may have together."""
+        # NOTE: Placement compares whole numbers with this product, so that
+        # what is behind the point never counts.
+        return max(0, int((self.total - self.reserved)
+                          * self.allocation_ratio) - self.used)
+
+
+Inventories = Mapping[str, Inventory]
+
+
+class Lack(enum.StrEnum):
+    """Why a host can never take an instance of a size."""
+
+    MISSING = 'class_missing'
+    CAPACITY = 'capacity'
+    MIN_UNIT = 'min_unit'
+    MAX_UNIT = 'max_unit'
+    STEP_SIZE = 'step_size'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a host can never take an instance.
+
+    :ivar limit: what the host has of the class, or takes at least, at most,
+        or in multiples of; ``None`` where it lacks the class.
+    """
+
+    resource_class: str
+    lack: Lack
+    wanted: int
+    limit: int | None = None
+
+
+def amounts(wanted: Mapping[str, int]) -> Amounts:
+    """Give what an instance needs; classes of which it needs none go.
+
+    :raises ValueError: it needs less than nothing, or nothing at all.
+    """
+    for name, amount in wanted.items():
+        if amount < 0:
+            raise ValueError(f'The amount of {name} is {amount}. Write zero '
+                             'or more.')
+    found = tuple(sorted((name, amount) for name, amount in wanted.items()
+                         if amount))
+    if not found:
+        raise ValueError('The instance needs no resources, so that a host '
+                         'would have room for any number of them. Write at '
+                         'least one amount above zero.')
+    return found
+
+
+def of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> Amounts:
+    """Give what an instance of ``virtual:instance`` needs.
+
+    :raises ValueError: a size is below zero, or all of them are zero.
+    """
+    return amounts({flavors.VCPU: vcpus, flavors.MEMORY_MB: memory_mb,
+                    flavors.DISK_GB: disk_gb})
+
+
+def of_request(request: flavors.Request) -> Amounts:
+    """Give what an instance of a flavor needs of one host.
+
+    :raises FlavorRefused: it needs several providers, and of a host only
+        its own is known.
+    """
+    named = [group.suffix for group in request.groups if group.suffix]
+    if request.group_policy == 'isolate' and len(named) > 1:
+        raise flavors.FlavorRefused(flavors.GROUP_POLICY, (
+            f"The flavor requests the groups {', '.join(named)} from "
+            'different providers. A reservation gets its resources from one '
+            'provider; write none as the group_policy.'))
+    return amounts(request.totals())
+
+
+def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:
+    """Tell why a host cannot take one instance even when it is empty.
+
+    :returns: ``None`` if it can.
+    """
+    for name, amount in wanted:
+        here = inventories.get(name)
+        if here is None:
+            return Misfit(name, Lack.MISSING, amount)
+        for wrong, lack, limit in (
+                (amount < here.min_unit, Lack.MIN_UNIT, here.min_unit),
+                (amount > here.max_unit, Lack.MAX_UNIT, here.max_unit),
+                (amount % here.step_size, Lack.STEP_SIZE, here.step_size),
+                (amount > here.capacity, Lack.CAPACITY, here.capacity)):
+            if wrong:
+                return Misfit(name, lack, amount, limit)
+    return None
+
+
+def suits(request: flavors.Request, inventories: Inventories,
+          traits: frozenset[str]) -> bool:
+    """Tell whether an empty host would do for an instance of a flavor."""
+    return all(
+        group.required <= traits and not group.forbidden & traits
+        and misfit(inventories, group.resources) is None
+        for group in request.groups) and misfit_of_all(
+            inventories, request) is None
+
+
+def misfit_of_all(inventories: Inventories,
+                  request: flavors.Request) -> Misfit | None:
+    """Tell which class a host has too little of for all groups together."""
+    for name, amount in sorted(request.totals().items()):
+        here = inventories.get(name)
+        if here is None:
+            return Misfit(name, Lack.MISSING, amount)
+        if amount > here.capacity:
+            return Misfit(name, Lack.CAPACITY, amount, here.capacity)
+    return None
+
+
+def capacities(inventories: Inventories) -> dict[str, int]:
+    """Give how much of each class a host has for all its instances."""
+    return {name: here.capacity for name, here in inventories.items()}

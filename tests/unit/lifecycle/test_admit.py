@@ -1,0 +1,151 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Admission: every case of proof, voucher, reservation and configuration."""
+
+import datetime
+import itertools
+
+import testtools
+
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import facts
+from tests import strategies
+
+NOW = strategies.NOW
+MINUTE = datetime.timedelta(minutes=1)
+Verdict = admit.Verdict
+
+PROOFS = {'none': None, 'right': 'reservation', 'wrong': 'another'}
+VOUCHERS = {'none': None, 'right': 'instance', 'wrong': 'another'}
+LIVE = ('reserved', 'starting', 'in_use', 'starting, past its end',
+        'in_use, past its end')
+VOID = ('nothing', 'expired', 'expires now')
+
+
+def _held(what):
+    if what == 'nothing':
+        return None
+    state = (facts.State.RESERVED if what in ('expired', 'expires now')
+             else facts.State(what.partition(',')[0]))
+    end = (NOW if what == 'expires now'
+           else NOW - MINUTE if what == 'expired' or 'past' in what
+           else NOW + MINUTE)
+    return facts.Reservation('reservation', 'node', 'instance', NOW - MINUTE,
+                             None, end, state)
+
+
+#: (proof, voucher): the verdict, where the node is reserved.
+RESERVED_TABLE = {
+    ('none', 'none'): Verdict.PROOF_REQUIRED,
+    ('none', 'right'): Verdict.PROVEN,
+    ('none', 'wrong'): Verdict.PROOF_REQUIRED,
+    ('right', 'none'): Verdict.PROVEN,
+    ('right', 'right'): Verdict.PROVEN,
+    ('right', 'wrong'): Verdict.PROVEN,
+    ('wrong', 'none'): Verdict.PROOF_INVALID,
+    ('wrong', 'right'): Verdict.PROOF_INVALID,
+    ('wrong', 'wrong'): Verdict.PROOF_INVALID,
+}
+
+
+class TestDecisionTable(testtools.TestCase):
+
+    def _admit(self, proof, voucher, held, required):
+        return admit.admit(
+            admit.Claim(PROOFS[proof], VOUCHERS[voucher]), _held(held), NOW,
+            required)
+
+    def test_table_is_complete(self):
+        self.assertEqual(set(itertools.product(PROOFS, VOUCHERS)),
+                         set(RESERVED_TABLE))
+
+    def test_reserved_node_wants_its_own_proof(self):
+        for held, required in itertools.product(LIVE, (False, True)):
+            for (proof, voucher), verdict in RESERVED_TABLE.items():
+                self.assertEqual(
+                    verdict, self._admit(proof, voucher, held, required),
+                    (held, required, proof, voucher))
+
+    def test_node_that_nobody_holds_is_free_unless_required(self):
+        for held, voucher in itertools.product(VOID, VOUCHERS):
+            self.assertEqual(Verdict.FREE,
+                             self._admit('none', voucher, held, False))
+            self.assertEqual(Verdict.RESERVATION_REQUIRED,
+                             self._admit('none', voucher, held, True))
+
+    def test_proof_without_a_live_reservation_is_invalid(self):
+        for held, proof, voucher, required in itertools.product(
+                VOID, ('right', 'wrong'), VOUCHERS, (False, True)):
+            self.assertEqual(Verdict.PROOF_INVALID,
+                             self._admit(proof, voucher, held, required))
+
+
+#: What leases have of the node, by whose it is.
+LEASES = {'nobody': facts.UNLEASED,
+          'to come': facts.Leased(later=NOW + MINUTE),
+          'live': facts.Leased(True, 'lease', NOW + MINUTE),
+          'over': facts.Leased(True)}
+#: (lease, proof): the verdict, where nothing else holds the node.
+LEASED_TABLE = {
+    ('nobody', None): Verdict.FREE,
+    ('nobody', 'lease'): Verdict.PROOF_INVALID,
+    ('nobody', 'another'): Verdict.PROOF_INVALID,
+    ('to come', None): Verdict.FREE,
+    ('to come', 'lease'): Verdict.PROOF_INVALID,
+    ('to come', 'another'): Verdict.PROOF_INVALID,
+    ('live', None): Verdict.PROOF_REQUIRED,
+    ('live', 'lease'): Verdict.LEASE_PROVEN,
+    ('live', 'another'): Verdict.PROOF_INVALID,
+    ('over', None): Verdict.LEASE_OVER,
+    ('over', 'lease'): Verdict.LEASE_OVER,
+    ('over', 'another'): Verdict.LEASE_OVER,
+}
+
+
+class TestLeases(testtools.TestCase):
+
+    def test_leased_node_wants_the_proof_of_its_lease(self):
+        for (lease, proof), verdict in LEASED_TABLE.items():
+            for act, held in itertools.product(admit.Act, VOID):
+                freed = (lease, proof, act) == ('over', None, admit.Act.FREE)
+                wanted = Verdict.FREE if freed else verdict
+                self.assertEqual(wanted, admit.admit(
+                    admit.Claim(proof), _held(held), NOW, False,
+                    LEASES[lease], act), (lease, proof, act))
+
+    def test_reservation_is_not_enough_for_a_leased_node(self):
+        """Nor is an instance that somebody vouches for."""
+        for held in VOID:
+            self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
+                admit.Claim('reservation'), _held(held), NOW, False,
+                LEASES['live']))
+            self.assertEqual(Verdict.PROOF_REQUIRED, admit.admit(
+                admit.Claim(None, 'instance'), _held(held), NOW, False,
+                LEASES['live']))
+
+    def test_what_is_deployed_with_a_reservation_is_nobody_elses(self):
+        """Where it was let in though a lease was to come."""
+        for held, lease in itertools.product(LIVE, LEASES.values()):
+            self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
+                admit.Claim('lease'), _held(held), NOW, False, lease))
+            self.assertEqual(Verdict.PROVEN, admit.admit(
+                admit.Claim('reservation'), _held(held), NOW, False, lease))
+
+    def test_what_lasts_is_told_from_what_does_not(self):
+        self.assertEqual({admit.Act.USE, admit.Act.TAKE},
+                         {act for act in admit.Act if act.lasts})
+
+    def test_what_passes_is_told_from_what_does_not(self):
+        self.assertEqual(
+            {Verdict.FREE, Verdict.PROVEN, Verdict.LEASE_PROVEN},
+            {verdict for verdict in Verdict if verdict.passes})

@@ -1,0 +1,101 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a lease takes of a flavor is asked of Placement once, by the lease."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.engine.placement import reservation_flavors
+from ironic_reservations.lifecycle.placement import reservation_providers
+from ironic_reservations.model import flavors
+from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import instance_reservations
+from tests.unit.model import installed_nova
+from tests.unit.model import test_flavors
+
+CLASS = reservation_providers.class_of('reservation')
+SLOT = 'CUSTOM_SLOT'
+#: What says how servers are made, and some of it a trait as well.
+_OTHERS = st.lists(st.sampled_from((
+    ('hw:mem_page_size', 'large'), ('os:secure_boot', 'required'),
+    ('hw:cpu_thread_policy', 'prefer'), ('capabilities:boot_mode', 'uefi'),
+    ('resources', 'what'), ('traits_of_mine', 'none')))).map(dict)
+FLAVORS = st.builds(
+    lambda flavor, others: dataclasses.replace(
+        flavor, extra_specs={**flavor.extra_specs, **others}),
+    test_flavors.flavors_of_all_kinds, _OTHERS)
+
+
+def private(flavor: flavors.Flavor) -> flavors.Flavor:
+    """Give the flavor of a lease for another one."""
+    made = reservation_flavors.of_instances(
+        instance_reservations.InstanceWish.of_flavor('f', flavor).reserved(
+            'id', 'reservation', 1), False)
+    return flavors.Flavor(
+        *reservation_providers.sizes_of(made),
+        reservation_providers.extra_specs(
+            'reservation', made, reservation_providers.Slots(SLOT, 'LEASES')))
+
+
+def asked_by_lease(flavor: flavors.Flavor) -> tuple[
+        dict[str, int], frozenset[str], frozenset[str]]:
+    """Give what its servers are to ask for: nothing of what is held."""
+    groups = flavors.read(flavor).groups
+    return ({CLASS: 1, SLOT: 1},
+            frozenset().union(*(group.required for group in groups)),
+            frozenset().union(*(group.forbidden for group in groups)))
+
+
+def reservable(flavor: flavors.Flavor) -> bool:
+    """Tell whether some host could be for it."""
+    try:
+        instance_flavors.request(flavor)
+    except flavors.FlavorRefused:
+        return False
+    _, required, forbidden = asked_by_lease(flavor)
+    return not required & forbidden
+
+
+class TestPrivateFlavors(testtools.TestCase):
+
+    @hypothesis.given(FLAVORS.filter(reservable))
+    def test_servers_ask_for_the_lease_and_the_traits_only(
+            self, flavor: flavors.Flavor) -> None:
+        """Whatever the flavor was; all else of it stays."""
+        made = private(flavor)
+        self.assertEqual({'': asked_by_lease(flavor)},
+                         test_flavors.as_nova(flavors.read(made)))
+        self.assertEqual(
+            {key: value for key, value in flavor.extra_specs.items()
+             if not flavors.asks(key)},
+            {key: value for key, value in made.extra_specs.items()
+             if not flavors.asks(key)})
+        self.assertEqual((flavor.disk_gb, flavor.ephemeral_gb,
+                          flavor.swap_mb),
+                         (made.disk_gb, made.ephemeral_gb, made.swap_mb))
+
+    def test_so_they_do_by_the_installed_nova(self) -> None:
+        nova = self.useFixture(installed_nova.InstalledNova())
+
+        # NOTE: the first one takes as long as Nova takes to start.
+        @hypothesis.settings(deadline=None)
+        @hypothesis.given(FLAVORS.filter(reservable))
+        def check(flavor: flavors.Flavor) -> None:
+            self.assertEqual(({'': asked_by_lease(flavor)}, None),
+                             nova.read(private(flavor)))
+        check()
