@@ -15,12 +15,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import copy
 from typing import Any
 
 import fixtures
 from keystoneauth1 import adapter
 from keystoneauth1 import noauth
 from keystoneauth1 import session as ksa_session
+from oslo_policy import opts as policy_opts
 from placement import db_api
 from placement import microversion
 from placement.tests.functional.fixtures import placement as upstream
@@ -59,6 +61,11 @@ class InMemory(fixtures.Fixture):
             self.useFixture(fixtures.MonkeyPatch(
                 'placement.microversion.VERSIONS',
                 microversion.VERSIONS[:until]))
+        # NOTE: it sets defaults of oslo.policy for all of the process, where
+        # administrators of a project are those of the cloud from then on.
+        self.useFixture(fixtures.MonkeyPatch(
+            'oslo_policy.opts._options',
+            copy.deepcopy(policy_opts._options)))
         self.placement = self.useFixture(upstream.PlacementFixture())
         self.endpoint: str = self.placement.endpoint
         self.client = placement.Placement(self.sender(), placement.ADMIN)
