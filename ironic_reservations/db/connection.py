@@ -78,6 +78,7 @@ class Database:
         self._conf = conf
         self._limits = limits or sessions.Limits.configured(conf)
         self._lock = threading.Lock()
+        self._turn = threading.Lock()
         self._engine: sa.Engine | None = None
         self.options = conf.database
         self.url: str = conf.database.connection or default_connection(conf)
@@ -167,7 +168,8 @@ class Database:
         :raises DatabaseUnavailable: the database does not answer; nothing
             has been written.
         """
-        with translated(), self.engine.connect() as connection:
+        with translated(), self._queued(), (
+                self.engine.connect()) as connection:
             sqlite = connection.dialect.name == 'sqlite'
             if sqlite:
                 # NOTE: keeps oslo.db from beginning a deferred transaction:
@@ -183,6 +185,23 @@ class Database:
                 transaction.rollback()
                 raise
             _commit(connection, transaction)
+
+    @contextlib.contextmanager
+    def _queued(self) -> Iterator[None]:
+        """Wait until no other thread of this process writes to SQLite.
+
+        NOTE: SQLite lets whoever waits for its one writer sleep and try again,
+        and those who have waited for longest try least often: on a busy
+        machine one of a few threads gets its turn after half a minute.
+        Whoever waits here for that long goes on, and SQLite tells.
+        """
+        queued = (self.engine.dialect.name == 'sqlite'
+                  and self._turn.acquire(timeout=self._limits.lock))
+        try:
+            yield
+        finally:
+            if queued:
+                self._turn.release()
 
     def alone(self) -> Database:
         """Return the same database, with quick connections of its own."""

@@ -19,6 +19,7 @@ import sqlite3
 import threading
 
 import fixtures
+import sqlalchemy as sa
 import testtools
 
 from ironic_reservations.db import connection
@@ -48,3 +49,52 @@ class TestSqlite(testtools.TestCase):
                 'PRAGMA journal_mode').scalar())
             self.assertEqual(1, opened.exec_driver_sql(
                 'SELECT COUNT(*) FROM there').scalar())
+
+    def _database(self, **options):
+        path = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path) / 'new.sqlite'
+        database = connection.Database(
+            world.configured(f'sqlite:///{path}', **options))
+        self.addCleanup(database.close)
+        return database
+
+    def _begun(self, database, begins):
+        """Note who begins a transaction that writes."""
+        def note(_connection, _cursor, statement, *_rest):
+            if statement == 'BEGIN IMMEDIATE':
+                begins(threading.current_thread().name)
+        sa.event.listen(database.engine, 'before_cursor_execute', note)
+
+    def _other(self, database):
+        def write():
+            with database.write():
+                pass
+        other = threading.Thread(target=write, name='other', daemon=True)
+        self.addCleanup(other.join, 60)
+        return other
+
+    def test_threads_that_write_queue_in_the_process(self):
+        """SQLite has them sleep, and lets one of them wait for half a minute.
+        """
+        database = self._database()
+        order = []
+        self._begun(database, order.append)
+        other = self._other(database)
+        with database.write():
+            other.start()
+            # NOTE: so long, one that did not queue would have begun.
+            other.join(0.3)
+            order.append('commit')
+        other.join(60)
+        self.assertEqual([threading.current_thread().name, 'commit', 'other'],
+                         order)
+
+    def test_thread_that_has_queued_for_long_asks_sqlite(self):
+        """One that never lets go does not stop all others for ever."""
+        database = self._database(database__lock_timeout=1)
+        begun = threading.Event()
+        self._begun(database, lambda name: name == 'other' and begun.set())
+        other = self._other(database)
+        with database.write():
+            other.start()
+            self.assertTrue(begun.wait(60))
