@@ -24,6 +24,8 @@ import sys
 
 from benchmarks import audit
 from benchmarks import beside_blazar
+from benchmarks import calendar
+from benchmarks import calendar_page
 from benchmarks import claims
 from benchmarks import feasible
 from benchmarks import holds
@@ -38,7 +40,7 @@ from benchmarks import starts
 from benchmarks import year
 
 _ALL = ('claims', 'pages', 'overhead', 'planning', 'pool', 'leases',
-        'shares', 'starts', 'holds', 'audit')
+        'calendar', 'shares', 'starts', 'holds', 'audit')
 #: How many nodes, and how many leases on them.
 _LEASED = ((1000, 5000), (10000, 100000))
 
@@ -54,7 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
     parser.add_argument('what', nargs='*', default=_ALL,
-                        choices=[*_ALL, 'year', 'blazar', []])
+                        choices=[*_ALL, 'year', 'blazar', 'page', []])
     parser.add_argument('--server', default='mysql+pymysql://root@127.0.0.1',
                         help='SQLAlchemy URL of a database server where '
                              'databases can be made (%(default)s)')
@@ -89,6 +91,9 @@ def main() -> None:
     if 'leases' in what:
         for nodes, bookings in _LEASED:
             leases.run(given.server, nodes, bookings, given.leases)
+    if 'calendar' in what:
+        for nodes, bookings in _LEASED:
+            calendar.run(given.server, nodes, bookings, 20)
     if 'shares' in what:
         shares.run(given.server, 10)
     if 'starts' in what:
@@ -97,6 +102,9 @@ def main() -> None:
         holds.run(given.server, given.nodes, given.holds)
     if 'audit' in what:
         audit.run(given.server, given.audited)
+    if 'page' in what:
+        for nodes, bookings in ((1000, 10000), (10000, 100000)):
+            calendar_page.run(given.server, nodes, bookings)
     if 'year' in what:
         year.run(given.server, given.over, given.leases)
     if 'blazar' in what:

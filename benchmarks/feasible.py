@@ -36,11 +36,8 @@ from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import planning as pool_planning
-from ironic_reservations.planner.pool import plans as pool_plans
-from ironic_reservations.planner.pool import pool
-from ironic_reservations.planner.pool import shares
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import timeline
 
 #: Requests are for so many of these, over a month.
 _SLOT = 12 * 3600 * instants.SECOND
@@ -65,17 +62,17 @@ class Case:
     """
 
     capacities: tuple[shares.Capacity | None, ...]
-    requests: tuple[instances.Wish, ...]
+    requests: tuple[bookings.Demand, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
     """A request that was refused, and what had been promised then."""
 
-    demand: instances.Wish
+    demand: bookings.Demand
     cause: plans.Cause
     capacities: tuple[shares.Capacity | None, ...]
-    promised: tuple[instances.Promise, ...]
+    promised: tuple[bookings.Booking, ...]
 
 
 @dataclasses.dataclass
@@ -97,7 +94,7 @@ def nodes(count: int, used: float, seed: int) -> Case:
     sizes = [chance.choice(_SIZES) for _ in range(count)]
     traits = [frozenset(trait for trait in range(_TRAITS)
                         if chance.random() < 0.4) for _ in range(count)]
-    requests: list[instances.Wish] = []
+    requests: list[bookings.Demand] = []
     for node in range(count):
         for start, end in _windows(chance, used):
             alike = {
@@ -128,11 +125,12 @@ def compute_hosts(count: int, used: float, seed: int) -> Case:
     """
     chance = random.Random(f'{count} hosts {used} {seed}')
     everything = fleet.everything(count)
-    requests: list[instances.Wish] = []
+    requests: list[bookings.Demand] = []
     for _ in range(count):
         for size in _flavors(chance):
-            requests.extend(instances.InstanceDemand(
-                str(len(requests) + number), start, end, 1, everything, size)
+            requests.extend(bookings.Demand(
+                str(len(requests) + number), start, end, 1, 1, everything,
+                amounts=size)
                 for number, (start, end) in enumerate(_windows(chance, used)))
     chance.shuffle(requests)
     return Case((_CAPACITY,) * count, tuple(requests))
@@ -171,24 +169,24 @@ def _flavors(chance: random.Random) -> Iterator[inventories.Amounts]:
 def play(case: Case, outcome: Outcome,
          limits: budget.Limits = planning.LIMITS) -> None:
     """Ask for everything, one after another, and note what was refused."""
-    now = pool.Pool.of(case.capacities)
+    now = timeline.Timeline.of(case.capacities)
     for demand in case.requests:
         begun = time.process_time()
-        answer = pool_planning.plan(now, [demand], limits)
+        answer = planning.plan(now, [demand], limits)
         outcome.seconds.append(time.process_time() - begun)
         outcome.asked_time += _weight(demand)
-        if isinstance(answer, pool_plans.PoolRefusal):
+        if isinstance(answer, plans.Refusal):
             outcome.refused.append(Refused(
                 demand, answer.cause, case.capacities,
                 tuple(now.promised())))
         else:
-            now = answer.pool
+            now = answer.timeline
 
 
-def _weight(demand: instances.Wish) -> int:
+def _weight(demand: bookings.Demand) -> int:
     """Return the time that a request is for, times its VCPUs."""
     length = demand.end - demand.start
-    if isinstance(demand, bookings.Demand):
+    if demand.amounts is None:
         return length
     return length * dict(demand.amounts)['VCPU']
 

@@ -25,7 +25,6 @@ from typing import Any
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner.pool import instances
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +37,7 @@ class _Wanted:
 
 
 def verdict(capacities: Sequence[Mapping[str, int] | None],
-            promised: Sequence[instances.Promise], demand: instances.Wish,
+            promised: Sequence[bookings.Booking], demand: bookings.Demand,
             seconds: float) -> str:
     """Return whether there is a place for one more: yes, no or unknown.
 
@@ -70,14 +69,14 @@ def verdict(capacities: Sequence[Mapping[str, int] | None],
             cp_model.INFEASIBLE: 'no'}.get(solver.solve(model), 'unknown')
 
 
-def _promised(each: instances.Promise) -> _Wanted:
-    amounts = {} if isinstance(each, bookings.Booking) else each.amounts
+def _promised(each: bookings.Booking) -> _Wanted:
+    amounts = {} if each.amounts is None else each.amounts
     return _Wanted(each.start, each.end + each.margin,
                    fleet.members(each.eligible), dict(amounts), each.node)
 
 
-def _demanded(demand: instances.Wish) -> _Wanted:
-    amounts = ({} if isinstance(demand, bookings.Demand)
+def _demanded(demand: bookings.Demand) -> _Wanted:
+    amounts = ({} if demand.amounts is None
                else demand.amounts)
     return _Wanted(demand.start, demand.until,
                    fleet.members(demand.eligible), dict(amounts))

@@ -54,8 +54,8 @@ def _size(nodes: int, there: int, classes: int, demands: int) -> None:
              for first in range(classes)]
     booked = _bookings(chance, nodes, there // nodes, pools)
     rows = [_timed('sort all bookings', lambda _: timeline.Timeline.of(
-        nodes, booked), 3)]
-    now = timeline.Timeline.of(nodes, booked)
+        [None] * nodes, booked), 3)]
+    now = timeline.Timeline.of([None] * nodes, booked)
 
     asked = [_demand(chance, number, pools[0], 6, 80)
              for number in range(demands)]

@@ -30,12 +30,11 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import offers as pool_offers
-from ironic_reservations.planner.pool import planning as pool_planning
-from ironic_reservations.planner.pool import plans as pool_plans
-from ironic_reservations.planner.pool import pool
-from ironic_reservations.planner.pool import shares
+from ironic_reservations.planner import offers
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import timeline
 
 _DAY = 24 * 3600 * instants.SECOND
 _HOSTS = 200
@@ -47,8 +46,8 @@ def run(there: int = 5000, times: int = 10) -> None:
     """Measure on a pool that is used, and on one that is nearly full."""
     chance = random.Random(there)
     promised = _promised(chance, there)
-    now = pool.Pool.of([_CAPACITY] * _HOSTS, promised)
-    rows = [_timed('sort all instances', lambda: pool.Pool.of(
+    now = timeline.Timeline.of([_CAPACITY] * _HOSTS, promised)
+    rows = [_timed('sort all instances', lambda: timeline.Timeline.of(
         now.capacities, promised), times)]
     rows.extend(_planned(now, what, demands, times) for what, demands in (
         ('1,000 instances', [_ask(1000, 4)]),
@@ -66,15 +65,15 @@ def run(there: int = 5000, times: int = 10) -> None:
                     ('100 large ones', [_ask(100, 30, start=8)]),
                     ('one whole host', [_hosts(1, 8)])))
     rows.append(_timed('crowded: four counter-offers', lambda: (
-        pool_offers.offers(full, [_ask(100, 30, start=8)], 5 * _DAY,
+        offers.offers(full, [_ask(100, 30, start=8)], 5 * _DAY,
                            90 * _DAY)), 3))
     table.show(f'The pool: {_HOSTS} hosts, {there} instances', rows)
 
 
 def _promised(chance: random.Random,
-              count: int) -> list[instances.Instance]:
-    made: list[instances.Instance] = []
-    rows: list[list[instances.Instance]] = [[] for _ in range(_HOSTS)]
+              count: int) -> list[bookings.Booking]:
+    made: list[bookings.Booking] = []
+    rows: list[list[bookings.Booking]] = [[] for _ in range(_HOSTS)]
     while len(made) < count:
         start = chance.randrange(90 * 24) * _DAY // 24
         end = start + chance.randrange(1, 8 * 24) * _DAY // 24
@@ -85,9 +84,9 @@ def _promised(chance: random.Random,
             row = rows[node]
             row.sort(key=lambda each: each.start)
             if shares.room(_CAPACITY, row, wanted, start, end):
-                row.append(instances.Instance(
-                    f'{group}/{number}', start, end, node, _ALL, wanted,
-                    group, None, start > 5 * _DAY))
+                row.append(bookings.Booking(
+                    f'{group}/{number}', start, end, node, _ALL,
+                    start > 5 * _DAY, amounts=wanted, group=group))
                 made.append(row[-1])
     return made
 
@@ -98,10 +97,10 @@ def _size(vcpus: int) -> inventories.Amounts:
 
 def _ask(amount: int, vcpus: int, affinity: bool | None = None,
          start: int = 10, days: int = 5,
-         name: str = 'new') -> instances.InstanceDemand:
-    return instances.InstanceDemand(
-        name, start * _DAY, (start + days) * _DAY, amount, _ALL,
-        _size(vcpus), affinity)
+         name: str = 'new') -> bookings.Demand:
+    return bookings.Demand(
+        name, start * _DAY, (start + days) * _DAY, amount, amount, _ALL,
+        amounts=_size(vcpus), affinity=affinity)
 
 
 def _hosts(count: int, start: int = 10) -> bookings.Demand:
@@ -109,24 +108,25 @@ def _hosts(count: int, start: int = 10) -> bookings.Demand:
                            count, _ALL)
 
 
-def _filled(chance: random.Random, now: pool.Pool) -> pool.Pool:
+def _filled(chance: random.Random,
+            now: timeline.Timeline) -> timeline.Timeline:
     """Fill two weeks until a lease is refused."""
     number = 0
     while True:
-        answer = pool_planning.plan(now, [_ask(
+        answer = planning.plan(now, [_ask(
             chance.randint(1, 60), chance.choice((2, 4, 8)), None,
             chance.randint(6, 14), chance.randint(1, 12), f'fill {number}')])
-        if isinstance(answer, pool_plans.PoolRefusal):
+        if isinstance(answer, plans.Refusal):
             return now
-        now, number = answer.pool, number + 1
+        now, number = answer.timeline, number + 1
 
 
-def _planned(now: pool.Pool, what: str, demands: list[instances.Wish],
+def _planned(now: timeline.Timeline, what: str, demands: list[bookings.Demand],
              times: int) -> table.Row:
-    answer = pool_planning.plan(now, demands)
-    if isinstance(answer, pool_plans.PoolRefusal):
+    answer = planning.plan(now, demands)
+    if isinstance(answer, plans.Refusal):
         what += f', refused, {answer.cause}'
-    return _timed(what, lambda: pool_planning.plan(now, demands), times)
+    return _timed(what, lambda: planning.plan(now, demands), times)
 
 
 def _timed(what: str, call: Callable[[], Any], times: int) -> table.Row:

@@ -72,6 +72,50 @@ class Forbidden(ReservationError):
     status, code = 403, 'identity.forbidden'
 
 
+class SessionEnded(ReservationError):
+    """Who uses the calendar is not signed in, or not any more."""
+
+    status, code = 401, 'identity.session_ended'
+
+    def __init__(self, message: str = (
+            'There is no session, or it has ended: it expired, was ended '
+            'elsewhere, or its user was changed. Sign in.'),
+            **details: Any) -> None:
+        super().__init__(message, **details)
+
+
+class SignInRefused(ReservationError):
+    """Who wants to use the calendar showed no valid credentials.
+
+    NOTE: whether there is such a user, project or domain is not told.
+    """
+
+    status, code = 401, 'identity.sign_in_refused'
+
+    def __init__(self, message: str = (
+            'These credentials were not accepted. Check the user and the '
+            'password, and, where there are any, the project and the domains; '
+            'or the id and the secret of the application credential.'),
+            **details: Any) -> None:
+        super().__init__(message, **details)
+
+
+class TooManyAttempts(ReservationError):
+    """Somebody tries too often to sign in, or too many do at once."""
+
+    status, code = 429, 'identity.too_many_attempts'
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.retry_after = seconds  # type: ignore[misc]
+
+
+class CsrfTokenInvalid(ReservationError):
+    """Nothing shows that the calendar's own page sent a change."""
+
+    status, code = 403, 'identity.csrf_token_invalid'
+
+
 class ResourceNotFound(ReservationError):
     """No such path, or nothing there at the requested version."""
 
@@ -197,6 +241,12 @@ class NodePromised(ReservationError):
     status, code = 403, 'reservation.node_promised'
 
 
+class NodeInMaintenance(ReservationError):
+    """A maintenance window has the node, and nobody else."""
+
+    status, code = 403, 'guard.node_in_maintenance'
+
+
 class LeaseNotFound(ReservationError):
     """No lease of that id is visible to the caller."""
 
@@ -242,6 +292,12 @@ class IdempotencyKeyReused(ReservationError):
     status, code = 422, 'lease.idempotency_key_reused'
 
 
+class CalendarNotFound(ReservationError):
+    """No calendar has that token."""
+
+    status, code = 404, 'calendar.not_found'
+
+
 class HostNotFound(ReservationError):
     """No such host, or no such node that could be one."""
 
@@ -258,6 +314,27 @@ class HostInUse(ReservationError):
     """Leases have been promised the host, and no other could serve them."""
 
     status, code = 409, 'host.in_use'
+
+
+class HostDecided(ReservationError):
+    """The configuration says whether the node is a host."""
+
+    status, code = 409, 'host.decided_by_configuration'
+
+
+class MaintenanceNotFound(ReservationError):
+    """There is no maintenance window of that id."""
+
+    status, code = 404, 'maintenance.not_found'
+
+
+class MaintenanceRefused(ReservationError):
+    """Somebody has nodes that a maintenance window is to have.
+
+    ``reasons`` has who, node by node.
+    """
+
+    status, code = 409, 'maintenance.refused'
 
 
 class PropertyNotFound(ReservationError):
@@ -310,6 +387,19 @@ class NovaUnavailable(ReservationError):
     """Nova does not answer, or refuses our own credentials."""
 
     status, code = 503, 'service.nova_unavailable'
+
+
+class KeystoneUnavailable(ReservationError):
+    """Keystone does not answer, or not as it should."""
+
+    status, code = 503, 'service.keystone_unavailable'
+    retry_after = 5
+
+    def __init__(self, message: str = (
+            'Keystone, which knows the users, does not answer as it should. '
+            'Try again; if this continues, tell the operator.'),
+            **details: Any) -> None:
+        super().__init__(message, **details)
 
 
 class HandedOverLate(ReservationError):

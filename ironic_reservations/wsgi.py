@@ -23,10 +23,15 @@ from collections.abc import Iterable
 import threading
 
 from oslo_log import log
+from oslo_service import backend
 
-from ironic_reservations import conf as project_conf
-from ironic_reservations.api import standalone
-from ironic_reservations.api import wsgi
+# NOTE: before anything loads oslo.messaging, which loads oslo.service, which
+# takes eventlet where nobody has chosen.
+backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
+
+from ironic_reservations import conf as project_conf  # noqa: E402
+from ironic_reservations.api import standalone  # noqa: E402
+from ironic_reservations.api import wsgi  # noqa: E402
 
 _lock = threading.Lock()
 _application: wsgi.Application | None = None

@@ -24,6 +24,7 @@ from collections.abc import Callable
 import io
 import json
 from typing import Any
+from urllib import parse
 
 from oslo_config import cfg
 
@@ -72,12 +73,12 @@ class SmallIronic:
             else:
                 status, answer = self._change(method, path, body)
         else:
-            status, answer = self._read(path)
+            status, answer = self._read(path, environ['QUERY_STRING'])
         start_response(f'{status} whatever',
                        [('Content-Type', 'application/json')])
         return [json.dumps(answer).encode()]
 
-    def _read(self, path: str) -> tuple[int, Any]:
+    def _read(self, path: str, query: str) -> tuple[int, Any]:
         parts = path.strip('/').split('/')
         if parts[1] == 'allocations':
             known = self._nodes.allocations.get(parts[2])
@@ -87,10 +88,16 @@ class SmallIronic:
         if parts[1] != 'nodes':
             return 404, None
         if len(parts) == 2:
-            return 200, {'nodes': [_shown(node) for node in
-                                   self._nodes.there.values()]}
+            wanted = parse.parse_qs(query).get('maintenance', [])
+            return 200, {'nodes': [
+                self._show(node) for node in self._nodes.there.values()
+                if wanted in ([], [str(node.maintenance).lower()])]}
         node = self._nodes.there.get(parts[2])
-        return (404, None) if node is None else (200, _shown(node))
+        return (404, None) if node is None else (200, self._show(node))
+
+    def _show(self, node: facts.Node) -> dict[str, Any]:
+        return {**_shown(node),
+                'maintenance_reason': self._nodes.why.get(node.uuid)}
 
     def _change(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         parts = path.strip('/').split('/')
@@ -104,6 +111,12 @@ class SmallIronic:
                 ironic_client.ALLOCATING, None)
             return 201, {'uuid': body['uuid'], 'node_uuid': None}
         uuid, node = parts[2], self._nodes.there[parts[2]]
+        if parts[3:] == ['maintenance']:
+            self._nodes.why.pop(uuid, None)
+            if method == 'PUT':
+                self._nodes.why[uuid] = body['reason']
+            self._nodes.change(uuid, maintenance=method == 'PUT')
+            return 202, None
         if method == 'PATCH':
             for each in body:
                 self._nodes.change(uuid, **{each['path'].strip('/'):

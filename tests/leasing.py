@@ -337,11 +337,15 @@ class Leasing:
         return wrong
 
     def stale(self) -> dict[str, tuple[Any, Any]]:
-        """Give the nodes of which this process knows what is not so."""
+        """Return the nodes and leases of which it knows what is not so."""
         now = self.world.clock()
         held = shown(self.engine.snapshots.snapshot(self.engine.database, now))
         read = shown(snapshots.SnapshotCache(self.engine.conf).snapshot(
             self.engine.database, now))
+        held.update((each.id, each) for each in lease_find.page(self.engine))
+        with self.engine.database.snapshot() as connection:
+            read.update((each.id, each) for each in db_leases.read_page(
+                connection, None, None, None))
         return {key: (held.get(key), read.get(key))
                 for key in held.keys() | read.keys()
                 if held.get(key) != read.get(key)}
@@ -368,25 +372,25 @@ def overlaps(rows: Iterable[dict[str, Any]], now: datetime.datetime
             if one[0] < other[1] and other[0] < one[1]]
 
 
-def shown(horizon: snapshots.Snapshot) -> dict[str, Any]:
+def shown(snapshot: snapshots.Snapshot) -> dict[str, Any]:
     """Show what a process knows, whatever the numbers of its nodes are."""
     known: dict[str, Any] = {}
-    names = horizon.fleet.uuids
+    names = snapshot.fleet.uuids
     for number, uuid in enumerate(names):
-        here = horizon.standings[number]
+        here = snapshot.standings[number]
         if here is None:
-            assert not horizon.timeline.rows[number]
+            assert not snapshot.timeline.rows[number]
             continue
         known[uuid] = (
-            here.host, here.busy, bool(horizon.ready >> number & 1),
-            bool(horizon.usable >> number & 1),
+            here.host, here.busy, bool(snapshot.ready >> number & 1),
+            bool(snapshot.usable >> number & 1),
             sorted((booking.uuid, booking) for booking, _ in here.promised),
             [(each.id.partition('/')[0] if not each.movable else each.id,
               each.start, each.end, each.margin, each.movable,
               {names[other] for other in range(len(names))
                if each.eligible >> other & 1} if each.movable else None)
-             for each in horizon.timeline.rows[number]
-             if each.until > instants.instant(horizon.now)])
+             for each in snapshot.timeline.rows[number]
+             if each.until > instants.instant(snapshot.now)])
     return known
 
 

@@ -49,9 +49,10 @@ NAMED: Mapping[str, frozenset[str]] = {
     'leases': frozenset({'id', 'generation'}),
     # NOTE: their lease's generation stands for them.
     'lease_reservations': frozenset({'lease_id'}),
-    'lease_events': frozenset({'lease_id'})}
+    'lease_events': frozenset({'lease_id'}),
+    'maintenance_nodes': frozenset({'window_id', 'node_uuid', 'state'})}
 #: The tables whose rows belong to nodes, and those that belong to leases.
-_OF_NODES = ('reservations', 'passages', 'hosts')
+_OF_NODES = ('reservations', 'passages', 'hosts', 'maintenance_nodes')
 _OF_LEASES = ('lease_reservations', 'lease_events')
 
 _CLAIM = frozenset({'id', 'claimed_by'})
@@ -75,6 +76,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
         'token', 'node_uuid', 'act', 'state', 'expires_at'}),
     'passages.void_ticket': frozenset({'token', 'state'}),
     'passages.void_tickets': frozenset({'lease_id', 'state'}),
+    'passages.void_acts': frozenset({'node_uuid', 'act', 'state'}),
     'passages.mark': frozenset({'token', 'node_uuid', 'state'}),
     'passages.delete': frozenset({'token', 'node_uuid'}),
     'passages.delete_as_read': frozenset({
@@ -100,7 +102,8 @@ UNRAISED = frozenset({
     'reservations.delete_void', 'passages.delete_settled',
     # The booking that a ticket is for has its node already.
     'passages.insert_ticket', 'passages.take_ticket',
-    'passages.void_ticket', 'passages.void_tickets', 'passages.mark',
+    'passages.void_ticket', 'passages.void_tickets', 'passages.void_acts',
+    'passages.mark',
     'passages.delete', 'passages.write_seen'})
 
 

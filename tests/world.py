@@ -13,8 +13,7 @@
 """A timeline with its surroundings: a database, a clock, an Ironic.
 
 The database is a real one.  The Ironic is a stand-in that keeps nodes in
-memory, for tests that are about the timeline; the real one has tests of its
-own under ``tests/functional``.
+memory, for tests that are about the timeline.
 """
 
 from __future__ import annotations
@@ -112,6 +111,7 @@ class StandInIronic(ironic.Ironic):
     :ivar silent: the conductors that do not answer.
     :ivar conductors: by node, where it is not that of all others.
     :ivar allocations: by their uuids.
+    :ivar why: by node, the reason for which it is in maintenance.
     :ivar interruptions: by the name of a call, what happens right before
         it is answered: once each.
     """
@@ -128,6 +128,7 @@ class StandInIronic(ironic.Ironic):
         self.silent: set[str] = set()
         self.conductors: dict[str, str] = {}
         self.allocations: dict[str, ironic.Allocation] = {}
+        self.why: dict[str, str] = {}
         self.answers_nothing = False
         self._ticks = itertools.count()
         self._touched: dict[str, int] = {}
@@ -199,6 +200,28 @@ class StandInIronic(ironic.Ironic):
         for node in [*self.there.values()]:
             if node.instance_uuid == uuid:
                 self.change(node.uuid, instance_uuid=None)
+
+    def maintained(self, uuid: str) -> tuple[facts.Node, str | None] | None:
+        self._answer('maintained')
+        node = self.there.get(uuid)
+        return None if node is None else (
+            node, self.why.get(uuid) if node.maintenance else None)
+
+    def reasons(self) -> dict[str, str | None]:
+        self._answer('reasons')
+        return {uuid: self.why.get(uuid) for uuid, node in self.there.items()
+                if node.maintenance}
+
+    def set_maintenance(self, uuid: str, reason: str,
+                        ticket: str | None = None) -> None:
+        self._change('set_maintenance', uuid)
+        self.why[uuid] = reason
+        self.change(uuid, maintenance=True)
+
+    def clear_maintenance(self, uuid: str, ticket: str | None = None) -> None:
+        self._change('clear_maintenance', uuid)
+        self.why.pop(uuid, None)
+        self.change(uuid, maintenance=False)
 
     def write_lessee(self, uuid: str, lessee: str | None,
                      ticket: str | None = None) -> None:

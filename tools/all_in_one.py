@@ -13,7 +13,7 @@
 
 """A real Ironic in one process: fake hardware, in a folder of its own.
 
-The demonstration, the functional tests and the benchmarks all start Ironic
+The demonstration, the tests and the benchmarks all start Ironic
 from here.
 """
 

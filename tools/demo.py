@@ -34,6 +34,7 @@ import types
 import uuid
 
 from tools import all_in_one
+from tools import calendar_leases
 from tools import enrolment
 from tools import lease_story
 from tools import placement as real_placement
@@ -156,9 +157,19 @@ def _demonstrate(folder: Path, arguments: argparse.Namespace) -> None:
             print(f'\nDone in {time.monotonic() - began:.0f} s, each step as '
                   'it should be.', flush=True)
         if arguments.keep:
+            calendar_leases.book(session, ironic.url, *_to_look_at())
             print(_how_to_talk(ironic, placement), flush=True)
         if arguments.keep or arguments.json:
             _serve(ironic)
+
+
+def _to_look_at() -> list[calendar_leases.Wanted]:
+    golden = lease_story.CLASS
+    return [calendar_leases.Wanted(*each) for each in (
+        ('training', golden, 2, 0, 48), ('benchmarks', golden, 1, 20, 60),
+        ('rehearsal of the upgrade', golden, 3, 120, 24),
+        ('ci', CLASS, 4, 0, 168), ('ci, the week after', CLASS, 4, 168, 168),
+        ('storage', CLASS, 3, 26, 30), ('course', CLASS, 6, 216, 72))]
 
 
 def _serve(ironic: all_in_one.AllInOne) -> None:
@@ -173,6 +184,7 @@ def _description(ironic: all_in_one.AllInOne,
     return {
         'baremetal_url': ironic.url,
         'reservation_url': f'{ironic.url}/reservation',
+        'calendar_url': f'{ironic.url}{calendar_leases.PAGE}',
         'placement_url': placement.url,
         'auth_type': 'none',
         'pid': os.getpid(),
@@ -186,8 +198,12 @@ def _how_to_talk(ironic: all_in_one.AllInOne,
         shlex.quote(str(Path(sys.executable).with_name(name)))
         for name in ('baremetal', 'blazar', 'openstack'))
     return f"""
-It keeps serving until Ctrl-C, or "kill {os.getpid()}". To talk to it, in
-another terminal:
+It keeps serving until Ctrl-C, or "kill {os.getpid()}". The calendar, with
+leases to look at, for a browser:
+
+    {ironic.url}{calendar_leases.PAGE}
+
+To talk to it, in another terminal:
 
     export OS_AUTH_TYPE=none OS_ENDPOINT={ironic.url}
     alias baremetal={baremetal}

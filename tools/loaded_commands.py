@@ -110,6 +110,7 @@ class LoadedCommands:
             _forget_logging()
             os.environ.clear()
             os.environ.update(environment)
+            time.tzset()
             sys.argv = [name, *words]
             # NOTE: not left to its default, which was read at the import.
             status = _status(self._mains[name](list(words)))

@@ -50,7 +50,7 @@ workers=$(.tox/py3/bin/python -c \
 # Where the tests have a folder in their name they are looked for there alone:
 # to find them all costs the run and each of its workers seconds.
 place=()
-if [[ $# -eq 1 && $1 =~ ^tests\.(api|functional|processes|unit)(\.[A-Za-z0-9_]+)*$ ]]; then
+if [[ $# -eq 1 && $1 =~ ^tests\.(inprocess|processes|unit)(\.[A-Za-z0-9_]+)*$ ]]; then
     folder=./${1//.//}
     until [ -d "$folder" ]; do folder=$(dirname "$folder"); done
     place=(--test-path "$folder")

@@ -25,6 +25,7 @@ import pecan
 
 from ironic_reservations import policies
 from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.controllers import root
 from ironic_reservations.api.middleware import front
@@ -35,7 +36,7 @@ from ironic_reservations.api.middleware import unread
 from ironic_reservations.engine import Engine
 
 #: Open to anybody, so that clients find out how to get in.
-_PUBLIC = frozenset(('', '/v1', '/openapi.json'))
+_PUBLIC = frozenset(('', '/v1', '/openapi.json', url.FEED))
 
 
 class RequestId(request_id.RequestId):
@@ -46,17 +47,19 @@ class RequestId(request_id.RequestId):
 
 def make_app(engine: Engine, enforcer: policies.Enforcer,
              conf: cfg.ConfigOpts, identity: api_identity.Provider,
+             knows: api_identity.Knows,
              authenticate: wsgi.Middleware | None = None
              ) -> wsgi.Application:
     """Make the application.
 
     :param conf: the options of [api].
     :param identity: tells who calls from the environ of a request.
+    :param knows: tells whether the maker of a calendar's token is a user.
     :param authenticate: wraps what is not open to anybody; ``None`` where
         requests come authenticated.
     """
     metrics = api_metrics.Metrics(engine)
-    controllers = root.RootController(engine, enforcer, metrics)
+    controllers = root.RootController(engine, enforcer, metrics, knows)
     inside = strict.Strict(
         pecan.make_app(
             controllers, force_canonical=False,
@@ -65,7 +68,7 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
         root.routes(controllers), conf.api.max_request_body_size)
     guarded: wsgi.Application = _Identified(inside, identity)
     if authenticate is not None:
-        guarded = authenticate(guarded)
+        guarded = _Confirmed(guarded, authenticate(guarded))
     plain: dict[str, wsgi.Application] = dict.fromkeys(_PUBLIC, inside)
     plain['/healthcheck'] = health.Health(engine)
     if conf.api.metrics:
@@ -98,6 +101,24 @@ class _Identified:
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         environ[api_identity.KEY] = self._identity(environ)
+        return self._application(environ, start_response)
+
+
+class _Confirmed:
+    """Has callers authenticated, unless the calendar has done so."""
+
+    def __init__(self, application: wsgi.Application,
+                 authenticated: wsgi.Application) -> None:
+        self._application = application
+        self._authenticated = authenticated
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        confirmed = environ.get(api_identity.SIGNED_IN)
+        if confirmed is None:
+            return self._authenticated(environ, start_response)
+        # NOTE: into the environ itself, which the audit reads, too.
+        environ.update(confirmed)
         return self._application(environ, start_response)
 
 

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 import dataclasses
 import functools
 import json
@@ -58,7 +59,9 @@ class Call:
 
 
 def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
-           since: int = versions.SEED) -> Callable[..., Any]:
+           since: int = versions.SEED,
+           repeated: Collection[str] = (),
+           content_type: str = JSON) -> Callable[..., Any]:
     """Make a method the handler of an HTTP method.
 
     It is called with the request and with what stands for ids in its path.
@@ -67,15 +70,18 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
     :param takes_body: whether it reads a JSON document; other bodies are
         refused.
     :param since: the version that it came with.
+    :param repeated: the names in its query that may be given several times;
+        all that is given is a list then.
+    :param content_type: of its answers.
     """
     def decorate(method: Callable[..., pecan.Response]) -> Callable[..., Any]:
         # NOTE: it takes no arguments by name, so that pecan finds none to
         # fill from queries and bodies.
-        @pecan.expose(content_type=JSON)
+        @pecan.expose(content_type=content_type)
         def handle(self: Any, *_: str) -> pecan.Response:
             environ = pecan.request.environ
             minor = environ[front.MINOR]
-            read = basic.read(query, _parameters(environ), minor,
+            read = basic.read(query, _parameters(environ, repeated), minor,
                               'query parameter')
             carried = environ[body.KEY]
             document = (carried.expect_json() if takes_body
@@ -88,7 +94,8 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
     return decorate
 
 
-def _parameters(environ: wsgi.Environ) -> dict[str, str]:
+def _parameters(environ: wsgi.Environ,
+                repeated: Collection[str]) -> dict[str, Any]:
     """Read the query.
 
     :raises Malformed: it is not text, or names something twice.
@@ -101,8 +108,12 @@ def _parameters(environ: wsgi.Environ) -> dict[str, str]:
         raise errors.Malformed(
             'The query of the URL cannot be read. Send percent-encoded UTF-8, '
             f'and at most {_MAX_PARAMETERS} parameters.') from exc
-    out = dict(pairs)
-    if len(out) != len(pairs):
+    once = [pair for pair in pairs if pair[0] not in repeated]
+    out: dict[str, Any] = dict(once)
+    for name, value in pairs:
+        if name in repeated:
+            out.setdefault(name, []).append(value)
+    if len(out.keys() - set(repeated)) != len(once):
         raise errors.Malformed('A query parameter is given more than once. '
                                'Send each one once.')
     return out

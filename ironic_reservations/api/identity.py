@@ -22,9 +22,15 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 
 Provider = Callable[[wsgi.Environ], oslo_context.RequestContext]
+#: Whether there may be a user of that id; ``None`` is nobody in particular.
+Knows = Callable[[str | None], bool]
 
 #: Where the handlers find the context.
 KEY = 'ironic_reservations.context'
+
+#: Where the calendar notes what authentication would have written about a
+#: caller that it has confirmed itself; no client can write there.
+SIGNED_IN = 'ironic_reservations.signed_in'
 
 _EVERY_ROLE = ['admin', 'manager', 'member', 'reader']
 

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import functools
 
 from keystonemiddleware import auth_token
@@ -24,10 +25,15 @@ from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.calendar import door
+from ironic_reservations.api.calendar import strategies
 from ironic_reservations.api.middleware import basic
+from ironic_reservations.api.middleware import unread
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import migrate
 from ironic_reservations.reconciler import loops
+
+_SEEN = 'ironic_reservations.seen_caller'
 
 
 def build(conf: cfg.ConfigOpts) -> wsgi.Application:
@@ -46,9 +52,32 @@ def with_engine(conf: cfg.ConfigOpts,
                 engine: engine_module.Engine) -> wsgi.Application:
     """Make the application of an engine, authenticated as configured."""
     provider, authenticate = _authentication(conf)
-    return app.make_app(
+    strategy = strategies.make(
+        conf.auth_strategy, conf, conf,
+        None if authenticate is None else _Identify(authenticate))
+    api = app.make_app(
         engine, policies.Enforcer(conf, conf.auth_strategy), conf, provider,
-        authenticate)
+        strategy.knows, authenticate)
+    return door.Beside(api, unread.Unread(
+        door.make(conf, strategy, api, inside=False)))
+
+
+class _Identify:
+    """Has the credentials of a request checked, and nothing else."""
+
+    def __init__(self, authenticate: wsgi.Middleware) -> None:
+        self._authenticated = authenticate(self._write_down)
+
+    @staticmethod
+    def _write_down(environ: wsgi.Environ,
+                    start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        environ[_SEEN].update(environ)
+        return wsgi.Answer(204, [], b'').send(start_response)
+
+    def __call__(self, environ: wsgi.Environ) -> wsgi.Environ | wsgi.Answer:
+        seen: wsgi.Environ = {}
+        answer = wsgi.call(self._authenticated, {**environ, _SEEN: seen})
+        return seen or answer
 
 
 def _authentication(conf: cfg.ConfigOpts

@@ -22,6 +22,14 @@ from ironic_reservations.api import wsgi
 
 #: Where the API lies inside that of Ironic, besides /v1/reservations.
 PREFIX = '/reservation'
+#: Where the page of the calendar lies, wherever the API does.
+CALENDAR = f'{PREFIX}/calendar'
+#: Leases as a calendar, to whoever knows a token of them.
+FEED = '/v1/leases.ics'
+#: The API, to whoever has signed in there.
+CALENDAR_API = f'{CALENDAR}/api'
+#: Where the calendar notes how browsers see the root of this server.
+SEEN = 'ironic_reservations.seen'
 
 
 def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
@@ -29,6 +37,8 @@ def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
 
     :param conf: ``[api] public_endpoint`` is for services behind a proxy.
     """
+    if SEEN in environ:
+        return f'{environ[SEEN]}{CALENDAR_API}'
     public = conf.api.public_endpoint
     if not public:
         return util.application_uri(environ).rstrip('/')
@@ -39,3 +49,22 @@ def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
     if script.endswith(PREFIX) and not public.endswith(PREFIX):
         public += PREFIX
     return str(public)
+
+
+def seen(environ: wsgi.Environ, conf: cfg.ConfigOpts, inside: bool) -> str:
+    """Return the URL below which browsers find the calendar.
+
+    :param inside: whether this API is part of Ironic's, whose endpoint may
+        be named with the prefix or without.
+    """
+    public: str = (conf.api.public_endpoint
+                   or util.application_uri(environ)).rstrip('/')
+    return public.removesuffix(PREFIX) if inside else public
+
+
+def feed(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
+    """Return the URL of leases as a calendar, for programs without a cookie.
+
+    Whichever way it is asked for: the root of this server has it, too.
+    """
+    return f'{environ.get(SEEN) or root(environ, conf)}{FEED}'

@@ -34,6 +34,12 @@ FLAVORS = 5
 SUSPENDED = 6
 LIMITS = SUSPENDED
 DEGRADED = SUSPENDED
+CALENDAR = 7
+FLEXIBLE = 8
+MAINTENANCE = 9
+USAGE = 10
+RACKS = 11
+QUEUE = 12
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -51,6 +57,15 @@ HISTORY: tuple[tuple[int, str], ...] = (
               'flavor of Nova.'),
     (SUSPENDED, 'Reservations carry suspended and suspended_reason; '
                 'GET /v1/limits; leases carry degraded_reason.'),
+    (CALENDAR, 'GET /v1/calendar; /v1/calendar/token; availability takes '
+               'slots.'),
+    (FLEXIBLE, 'Leases take between, duration and fix_before, and carry them '
+               'and fixed.'),
+    (MAINTENANCE, 'Maintenance windows: /v1/maintenances.'),
+    (USAGE, 'GET /v1/usage.'),
+    (RACKS, 'GET /v1/calendar takes racks and rack.'),
+    (QUEUE, 'Leases take on_refusal and priority, and carry queued, '
+            'promised_start and priority.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

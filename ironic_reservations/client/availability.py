@@ -28,7 +28,8 @@ class Availability(base.Resource):
     """How many hosts are free, when.
 
     Its attributes are those of the API: ``start_date``, ``end_date``,
-    ``classes``, each with its ``spans``, and ``earliest``.
+    ``classes``, each with its ``spans``, ``earliest``, and ``slots`` if they
+    were asked for.
     """
 
     def __init__(self, manager: Any, info: dict[str, Any],
@@ -60,9 +61,10 @@ class AvailabilityManager(base.Manager[Availability]):
         :param asked: as for ``lease_payload.look``: ``start``, ``end``,
             ``resource_class``, ``traits`` and ``conditions`` select;
             ``hosts`` and ``duration``, in seconds, ask for the earliest
-            start.
+            start, and ``slots`` for so many within the window (since 1.7).
         :raises ValueError: a condition cannot be read, or one of ``hosts``
-            and ``duration`` comes without the other.
+            and ``duration`` comes without the other, or ``slots`` without
+            both.
         :raises BadRequest: the server cannot make sense of it.
         """
         _response, found = self.api.json_request(

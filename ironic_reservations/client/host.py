@@ -25,6 +25,13 @@ from ironicclient.v1 import client as ironic_client
 
 from ironic_reservations.client import session
 
+#: What each host has; all else is what the operator says of it.
+FIELDS = ('id', 'hypervisor_hostname', 'node_uuid', 'resource_class',
+          'status', 'reservable', 'vcpus', 'memory_mb', 'local_gb',
+          'cpu_info', 'hypervisor_type', 'hypervisor_version',
+          'service_name', 'availability_zone', 'trust_id', 'created_at',
+          'updated_at')
+
 
 class Host(base.Resource):
     """A node that an operator has opened to leases.
@@ -41,6 +48,12 @@ class Host(base.Resource):
 
     def __repr__(self) -> str:
         return f'<Host {self._info}>'
+
+    @property
+    def capabilities(self) -> dict[str, str]:
+        """What the operator says of the host, for leases to ask for."""
+        return {name: value for name, value in self._info.items()
+                if name not in FIELDS}
 
 
 class HostManager(base.Manager[Host]):
@@ -73,9 +86,18 @@ class HostManager(base.Manager[Host]):
                                         'name': name})
         return Host(self, cast(dict[str, Any], made), loaded=True)
 
-    def list(self) -> builtins.list[Host]:
-        """List all hosts."""
-        return self._list_pagination(self._path(), 'hosts')
+    def list(self, limit: int | None = None, marker: str | None = None
+             ) -> builtins.list[Host]:
+        """List hosts, in the order in which they were opened.
+
+        :param limit: the largest number to give; all by default.
+        :param marker: start after the host of this id.
+        """
+        query = {name: value for name, value in (
+            ('limit', str(limit) if limit else None), ('marker', marker))
+            if value is not None}
+        path = self._path() + ('?' + parse.urlencode(query) if query else '')
+        return self._list_pagination(path, 'hosts', limit=limit)
 
     def get(self, ident: str) -> Host:
         """Get one host.

@@ -97,6 +97,40 @@ def creation(name: str, end: times.Instant | str,
     return body
 
 
+def queued(body: Mapping[str, Any],
+           priority: int | None = None) -> dict[str, Any]:
+    """Give a request for a lease that waits if it does not fit.
+
+    :param body: as :func:`creation` gives it.
+    :param priority: among the leases that wait; a higher one comes first.
+    """
+    waits = {**body, 'on_refusal': 'queue'}
+    if priority is not None:
+        waits['priority'] = priority
+    return waits
+
+
+def flexible(name: str, earliest: times.Instant | str,
+             latest: times.Instant | str, duration: int,
+             reservations: Iterable[Mapping[str, Any]],
+             fix_before: int | None = None) -> dict[str, Any]:
+    """Give the body that asks for a lease at any time of a window.
+
+    :param earliest: it does not start before.
+    :param latest: it does not end after.
+    :param duration: how long it lasts, in seconds.
+    :param fix_before: so many seconds before its planned start its dates are
+        fixed; by default as the operator has configured it.
+    """
+    body = {'name': name, 'between': [times.written(earliest),
+                                      times.written(latest)],
+            'duration': duration,
+            'reservations': [dict(each) for each in reservations]}
+    if fix_before is not None:
+        body['fix_before'] = fix_before
+    return body
+
+
 def change(name: str | None = None,
            start: times.Instant | str | None = None,
            end: times.Instant | str | None = None,
@@ -129,15 +163,19 @@ def look(start: times.Instant | str | None = None,
          traits: Iterable[str] = (),
          conditions: Iterable[str] = (),
          hosts: int | None = None,
-         duration: int | None = None) -> dict[str, str]:
+         duration: int | None = None,
+         slots: int | None = None) -> dict[str, str]:
     """Give the query that asks what is free.
 
     :raises ValueError: a condition cannot be read, or one of ``hosts`` and
-        ``duration`` comes without the other.
+        ``duration`` comes without the other, or ``slots`` without both.
     """
     if (hosts is None) != (duration is None):
         raise ValueError('The earliest start depends on the number of hosts '
                          'and on the duration: set both, or neither.')
+    if slots is not None and hosts is None:
+        raise ValueError('Slots depend on the number of hosts and on the '
+                         'duration: set both, too.')
     query = {
         'start_date': None if start is None else times.written(start),
         'end_date': None if end is None else times.written(end),
@@ -145,5 +183,6 @@ def look(start: times.Instant | str | None = None,
         'resource_properties': requirement_text.properties(
             conditions, None, traits),
         'count': None if hosts is None else str(hosts),
-        'duration': None if duration is None else str(duration)}
+        'duration': None if duration is None else str(duration),
+        'slots': None if slots is None else str(slots)}
     return {name: value for name, value in query.items() if value}

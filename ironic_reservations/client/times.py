@@ -47,7 +47,7 @@ def instant(text: str, now: datetime.datetime) -> Instant:
     """Read an instant.
 
     :param text: ``now``; ``+4h``, from now; or ISO 8601, in UTC where it
-        names no zone.
+        names no zone, which the result does not name then, either.
     :param now: what ``+4h`` counts from.
     :raises ValueError: it is something else, or not in the calendar.
     """
@@ -56,7 +56,9 @@ def instant(text: str, now: datetime.datetime) -> Instant:
     try:
         if text.startswith('+'):
             return now + datetime.timedelta(seconds=seconds(text[1:]))
-        return utc(datetime.datetime.fromisoformat(text))
+        moment = datetime.datetime.fromisoformat(text)
+        # NOTE: whoever shows local times reads them, too.
+        return moment if moment.tzinfo is None else utc(moment)
     except (ValueError, OverflowError) as exc:
         raise ValueError(
             f'{text!r} is not a time. Write it like "2030-01-31 12:00" (UTC), '
@@ -83,9 +85,25 @@ def told(text: str) -> datetime.datetime:
     return utc(datetime.datetime.fromisoformat(text))
 
 
-def shown(moment: datetime.datetime) -> str:
-    """Give an instant as it is shown to people."""
+def shown(moment: datetime.datetime, local: bool = False) -> str:
+    """Return an instant as it is shown to people.
+
+    :param local: whether in the zone of this machine, and not in UTC.
+    """
+    if local:
+        return f'{here(moment):%Y-%m-%d %H:%M:%S %Z}'
     return f'{moment:%Y-%m-%d %H:%M:%S} UTC'
+
+
+def here(moment: datetime.datetime) -> datetime.datetime:
+    """Return an instant in the zone of this machine.
+
+    Where that would leave the calendar, it stays as it is.
+    """
+    try:
+        return moment.astimezone()
+    except (OverflowError, ValueError, OSError):
+        return moment
 
 
 def shown_duration(duration: datetime.timedelta) -> str:

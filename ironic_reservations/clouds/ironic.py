@@ -30,6 +30,7 @@ from oslo_utils import strutils
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import sending
 from ironic_reservations.model import facts
 
 #: Few nodes change between two polls.
@@ -80,16 +81,18 @@ class _Http:
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         auth = loading.load_auth_from_conf_options(conf, 'ironic')
+        # NOTE: the session itself has no credentials: see guard/service.py.
         session: ksa_session.Session = (
-            loading.load_session_from_conf_options(conf, 'ironic', auth=auth))
+            loading.load_session_from_conf_options(conf, 'ironic'))
         self._adapter = loading.load_adapter_from_conf_options(
             conf, 'ironic', session=session, auth=auth)
 
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:
         try:
-            answer = self._adapter.request(
-                path, method, headers=dict(headers), raise_exc=False,
+            answer = sending.request(
+                self._adapter, path, method, headers=dict(headers),
+                raise_exc=False,
                 **({} if body is None else {'json': body}))
         except ksa_exc.ClientException as exc:
             raise errors.IronicUnavailable(
@@ -283,6 +286,48 @@ class Ironic:
         """
         self._change('PATCH', f'/v1/nodes/{uuid}',
                      [{'op': 'remove', 'path': '/instance_uuid'}], ticket)
+
+    def maintained(self, uuid: str) -> tuple[facts.Node, str | None] | None:
+        """Read one node, and the reason for which it is in maintenance.
+
+        :returns: ``None`` where Ironic shows no such node.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
+                                 'maintenance_reason')
+        if status != 200:
+            return None
+        return _node(body), body.get('maintenance_reason')
+
+    def reasons(self) -> dict[str, str | None]:
+        """Read why nodes are in maintenance, by the node.
+
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        return {body['uuid']: body.get('maintenance_reason')
+                for page in self._pages({'maintenance': 'true'},
+                                        fields='uuid,maintenance_reason')
+                for body in page}
+
+    def set_maintenance(self, uuid: str, reason: str,
+                        ticket: str | None = None) -> None:
+        """Put a node in maintenance.
+
+        :param ticket: makes the request void when it is late.
+        :raises Refused: the node cannot be changed now.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        self._change('PUT', f'/v1/nodes/{uuid}/maintenance',
+                     {'reason': reason}, ticket)
+
+    def clear_maintenance(self, uuid: str, ticket: str | None = None) -> None:
+        """Take a node out of maintenance.
+
+        :param ticket: makes the request void when it is late.
+        :raises Refused: the node cannot be changed now.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        self._change('DELETE', f'/v1/nodes/{uuid}/maintenance', None, ticket)
 
     def _provision(self, uuid: str, target: str,
                    ticket: str | None) -> None:

@@ -31,6 +31,7 @@ from oslo_config import cfg
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import sending
 
 #: The oldest that shows the extra specs with a flavor.
 VERSION = '2.61'
@@ -100,7 +101,7 @@ class Nova:
     :param authenticated: whether the sender has credentials.
     """
 
-    def __init__(self, sender: placement.Sender,
+    def __init__(self, sender: sending.Sender,
                  authenticated: bool = True) -> None:
         self._sender = sender
         self._authenticated = authenticated
@@ -109,8 +110,8 @@ class Nova:
     def over_http(cls, conf: cfg.ConfigOpts) -> Nova:
         """Give a client for the endpoint that [nova] describes."""
         auth = loading.load_auth_from_conf_options(conf, 'nova')
-        session = loading.load_session_from_conf_options(
-            conf, 'nova', auth=auth)
+        # NOTE: the session itself has no credentials: see guard/service.py.
+        session = loading.load_session_from_conf_options(conf, 'nova')
         return cls(
             loading.load_adapter_from_conf_options(
                 conf, 'nova', session=session, auth=auth),
@@ -254,8 +255,9 @@ class Nova:
 
     def _send(self, method: str, path: str,
               body: Any = None) -> tuple[int, Any]:
-        response = self._sender.request(
-            path, method, raise_exc=False, authenticated=self._authenticated,
+        response = sending.request(
+            self._sender, path, method, raise_exc=False,
+            authenticated=self._authenticated,
             connect_retries=0, status_code_retries=0,
             headers={'Accept': 'application/json',
                      VERSION_HEADER: f'compute {VERSION}'},

@@ -24,7 +24,6 @@ import dataclasses
 import enum
 import time
 from typing import Any
-from typing import Protocol
 from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
@@ -32,6 +31,7 @@ from keystoneauth1 import loading
 from oslo_config import cfg
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import sending
 
 Version = tuple[int, int]
 #: The oldest that has all the calls.
@@ -181,13 +181,6 @@ class Inventories:
     by_class: Mapping[str, Mapping[str, Any]]
 
 
-class Sender(Protocol):
-    """Something that sends requests: an Adapter of keystoneauth1."""
-
-    def request(self, url: str, method: str, **kwargs: Any) -> Any:
-        """Give a response of requests."""
-
-
 class Placement:
     """Reads and writes, each with the version of the API that it needs.
 
@@ -196,7 +189,8 @@ class Placement:
     :ivar version: of the API, as far as it is known to be offered.
     """
 
-    def __init__(self, sender: Sender, token: str | None = None) -> None:
+    def __init__(self, sender: sending.Sender,
+                 token: str | None = None) -> None:
         self._sender = sender
         self._headers = {'Accept': 'application/json'}
         self._authenticated = token is None
@@ -209,8 +203,8 @@ class Placement:
     def over_http(cls, conf: cfg.ConfigOpts) -> Placement:
         """Give a client for the endpoint that [placement] describes."""
         auth = loading.load_auth_from_conf_options(conf, 'placement')
-        session = loading.load_session_from_conf_options(
-            conf, 'placement', auth=auth)
+        # NOTE: the session itself has no credentials: see guard/service.py.
+        session = loading.load_session_from_conf_options(conf, 'placement')
         return cls(
             loading.load_adapter_from_conf_options(
                 conf, 'placement', session=session, auth=auth),
@@ -460,10 +454,11 @@ class Placement:
                    newest: Version) -> tuple[int, Any]:
         version = min(self.version, newest)
         arguments = {} if body is None else {'json': body(version)}
-        response = self._sender.request(
-            path, method, raise_exc=False, authenticated=self._authenticated,
-            # NOTE: one that seemed to fail may have been done, and a second
-            # one beside it leaves usage that nobody owns.
+        # NOTE: a write that seemed to fail may have been done, and a second
+        # one beside it leaves usage that nobody owns.
+        response = sending.request(
+            self._sender, path, method, raise_exc=False,
+            authenticated=self._authenticated,
             connect_retries=0, status_code_retries=0,
             headers={**self._headers, VERSION_HEADER:
                      f'placement {version[0]}.{version[1]}'}, **arguments)

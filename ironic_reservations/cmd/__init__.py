@@ -11,3 +11,17 @@
 #    under the License.
 
 """Console scripts for operators."""
+
+import warnings
+
+from oslo_service import backend
+
+# NOTE: oslo.messaging loads oslo.service, which takes eventlet where nobody
+# has chosen. These processes have threads.
+backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
+
+# NOTE: with threads, oslo.service loads futurist, which loads eventlet where
+# it is installed, only to know that; eventlet says then that it is deprecated.
+# Appended, so that what the user asks for with -W comes first.
+warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated',
+                        module=r'futurist\b', append=True)

@@ -24,7 +24,13 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
+
+#: Which drivers are known to give up in time.
+_DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
+            'mysql': 'mysql+pymysql or mysql+mysqldb',
+            'mariadb': 'mariadb+pymysql or mariadb+mysqldb'}
 
 
 class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
@@ -70,8 +76,20 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             'contains the proof of every reservation. Run "chmod 600 '
             f'{" ".join(map(str, lax))}".')
 
+    def _database_driver(self) -> upgradecheck.Result:
+        url = sa.make_url(connection.Database(self._conf).url)
+        if sessions.knows_silence(url):
+            return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+        return upgradecheck.Result(
+            upgradecheck.Code.WARNING,
+            f'With {url.drivername} nothing limits how long the answer of a '
+            'database is waited for that has been stopped. Use '
+            f'{_DRIVERS.get(url.get_backend_name(), "another driver")} in '
+            '[database] connection.')
+
     _upgrade_checks = (('Database schema', _schema),
                        ('Database file', _database_file),
+                       ('Database driver', _database_driver),
                        ('Policy file format', _policy_file))
 
 

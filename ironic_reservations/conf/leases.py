@@ -18,8 +18,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from oslo_config import cfg
+from oslo_config import types
 
 leases_opts = [
+    cfg.StrOpt('hosts', default='opened',
+               choices=[('opened', 'The nodes that an operator has opened.'),
+                        ('all', 'All nodes, except for those that an '
+                                'operator has closed, or that closed_nodes '
+                                'or closed_traits name.')],
+               help='Which nodes of Ironic can be leased.'),
+    cfg.ListOpt('closed_nodes', default=[],
+                help='Names or UUIDs of nodes that cannot be leased although '
+                     'hosts is "all". Leases that have started keep them to '
+                     'their end.'),
+    cfg.ListOpt('closed_traits', default=[],
+                help='Nodes with one of these traits cannot be leased '
+                     'although hosts is "all". Leases that have started keep '
+                     'them to their end.'),
     cfg.IntOpt('cleaning_time', default=0, min=0,
                help='Time, in seconds, that is kept free after each lease, '
                     'for cleaning the node, before the next lease. If '
@@ -29,6 +44,18 @@ leases_opts = [
                help='Time, in seconds, before the end of a lease at which the '
                     'notification lease.event.before_end_lease is sent, if '
                     'the lease does not set before_end_date.'),
+    cfg.IntOpt('fix_before', default=86400, min=0,
+               help='Time, in seconds, before its planned start at which a '
+                    'lease that was asked for with "between" is fixed, if it '
+                    'does not set fix_before. Until then it may start '
+                    'earlier or later within its window, to make room for '
+                    'other leases.'),
+    cfg.IntOpt('fix_interval', default=10, min=1,
+               help='Interval, in seconds, at which leases that are due are '
+                    'fixed.'),
+    cfg.IntOpt('queue_interval', default=10, min=1,
+               help='Interval, in seconds, at which an earlier start is '
+                    'looked for, for leases that are queued.'),
     cfg.BoolOpt('project_limits', default=True,
                 help='Whether projects are limited: by max_duration, '
                      'max_horizon and the options of this section that end '
@@ -53,6 +80,10 @@ leases_opts = [
     cfg.IntOpt('max_horizon', default=63244800, min=0,
                help='Maximum time from now until the end of a lease, in '
                     'seconds. The default is 732 days. 0 sets no limit.'),
+    cfg.IntOpt('extension_notice', default=0, min=0,
+               help='Time, in seconds, before its end until which a lease '
+                    'that has started can be extended. 0 allows it until the '
+                    'end.'),
     cfg.IntOpt('max_leases_per_project', default=200, min=0,
                help='Maximum number of leases of a project that are not over. '
                     '0 sets no limit.'),
@@ -83,6 +114,25 @@ leases_opts = [
                         ('leave', 'The nodes stay deployed, and the lease is '
                                   'flagged as degraded.')],
                help='What happens to deployed nodes at the end of a lease.'),
+    cfg.Opt('no_show_after', type=types.Dict(types.Integer(min=1)),
+            default={}, sample_default='CUSTOM_GOLD:14400,*:86400',
+            help='Time, in seconds, by resource class, after which a node '
+                 'that a lease has, and that nobody has deployed although it '
+                 'could be all the time, is released; "*" stands for all '
+                 'other classes. Nodes of classes that are not named are kept '
+                 'until the end of the lease. By default, no node is '
+                 'released.'),
+    cfg.IntOpt('no_show_warn_before', default=3600, min=0,
+               help='Time, in seconds, between the notification '
+                    'lease.no_show_warning and the release of a node, which '
+                    'never comes sooner after the notification. 0 sends no '
+                    'warning.'),
+    cfg.StrOpt('no_show_release', default='node',
+               choices=[('node', 'Each node by itself; the lease keeps those '
+                                 'that have been deployed.'),
+                        ('lease', 'The whole lease ends, and only if none of '
+                                  'its nodes has been deployed.')],
+               help='What is released by no_show_after.'),
     cfg.StrOpt('without_reservation', default='replan',
                choices=[('replan', 'The node may be used if all promised '
                                    'leases can still be kept.'),

@@ -27,11 +27,12 @@ from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
 from ironic_reservations.conf import leases
+from ironic_reservations.conf import notices
 from ironic_reservations.conf import nova
 from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
 
-_ROOMS = (default, api, audit, database, guard, ironic, leases, nova,
+_ROOMS = (default, api, audit, database, guard, ironic, leases, notices, nova,
           placement, reservations)
 
 

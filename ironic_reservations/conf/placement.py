@@ -44,7 +44,8 @@ placement_opts = [
                     'its reservation. An instance that already has the node '
                     'in Placement, like each instance scheduled by Nova, is '
                     'left alone in any case. Leases keep their holds.'),
-    cfg.IntOpt('settle_interval', default=5, min=1,
+    cfg.IntOpt('recover_interval', default=5, min=1,
+               deprecated_name='settle_interval',
                help='Time, in seconds, between two passes in which the '
                     'reconciler releases holds of promises that have ended '
                     'and completes interrupted writes.'),

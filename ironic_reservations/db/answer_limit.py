@@ -94,20 +94,25 @@ def _begin_anew() -> None:
 os.register_at_fork(after_in_child=_begin_anew)
 
 
-def listener(seconds: float) -> Callable[..., None]:
-    """Return what is to be called before psycopg2 makes a connection.
+def listener(seconds: float) -> Callable[..., Any]:
+    """Return what is to be called before a connection is made.
 
     :param seconds: for how long an answer is waited for.
     """
     def on_do_connect(dialect: Any, record: Any, arguments: Any,
-                      parameters: dict[str, Any]) -> None:
-        parameters.setdefault('connection_factory', _connections(
-            dialect.loaded_dbapi.extensions, seconds))
+                      parameters: dict[str, Any]) -> Any:
+        driver = dialect.loaded_dbapi
+        if dialect.driver == 'psycopg2':
+            parameters.setdefault('connection_factory', _of_psycopg2(
+                driver.extensions, seconds))
+            return None
+        return _of_psycopg(driver.Connection, seconds).connect(
+            *arguments, **parameters)
     return on_do_connect
 
 
 @functools.cache
-def _connections(extensions: Any, seconds: float) -> Any:
+def _of_psycopg2(extensions: Any, seconds: float) -> Any:
     """Return the class of connections that wait for so long at most."""
     class Cursor(extensions.cursor):  # type: ignore[misc]
         def execute(self, *args: Any, **kwargs: Any) -> Any:
@@ -130,5 +135,16 @@ def _connections(extensions: Any, seconds: float) -> Any:
         def rollback(self) -> None:
             with _watch.within(self, seconds):
                 super().rollback()
+
+    return Connection
+
+
+@functools.cache
+def _of_psycopg(base: Any, seconds: float) -> Any:
+    """Return the same for psycopg 3, where all waiting goes one way."""
+    class Connection(base):  # type: ignore[misc]
+        def wait(self, *args: Any, **kwargs: Any) -> Any:
+            with _watch.within(self, seconds):
+                return super().wait(*args, **kwargs)
 
     return Connection

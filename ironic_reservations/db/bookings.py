@@ -24,6 +24,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import datetime
 from typing import Any
 import uuid as uuid_module
@@ -37,9 +38,11 @@ from ironic_reservations.db import written
 from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
+_m = tables.maintenance_nodes.c
 _STATES = {state.value: state for state in leases.BookingState}
 _COLUMNS = (_r.id, _r.lease_reservation_id, _r.place, _r.node_uuid,
             _r.starts_at, _r.expires_at, _r.state, _r.lessee,
@@ -126,24 +129,24 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
 
 
 def read_of_project(connection: sa.Connection, project_id: str | None,
-                    now: datetime.datetime, without: str | None = None
+                    now: datetime.datetime, *without: str
                     ) -> list[tuple[datetime.datetime, datetime.datetime,
                                     bool]]:
     """Read what a project has been promised that is not over.
 
-    :param without: a lease that is left out.
+    :param without: leases that are left out.
     :returns: start, end and whether it is a whole host, of each booking.
     """
     # SELECT starts_at, expires_at, resource_type FROM reservations
     #   JOIN lease_reservations ON ...
-    #   WHERE project_id = ? AND expires_at > ? AND lease_id <> ?
+    #   WHERE project_id = ? AND expires_at > ? AND lease_id NOT IN (...)
     query = sa.select(
         _r.starts_at, _r.expires_at,
         _l.resource_type == leases.PHYSICAL_HOST).select_from(_LEASED).where(
             _r.project_id.is_(None) if project_id is None
             else _r.project_id == project_id, _r.expires_at > now)
-    if without is not None:
-        query = query.where(_l.lease_id != without)
+    if without:
+        query = query.where(_l.lease_id.not_in(without))
     return [(start, end, bool(whole))
             for start, end, whole in connection.execute(query)]
 
@@ -159,6 +162,31 @@ def read_of_node(connection: sa.Connection, node_uuid: str,
         .order_by(_r.starts_at, _r.id))]
 
 
+def read_with_windows(connection: sa.Connection, node_uuid: str,
+                      now: datetime.datetime
+                      ) -> tuple[list[leases.NodeBooking],
+                                 list[maintenance.NodeWindow]]:
+    """Read what one node is promised to, and its maintenance windows."""
+    # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
+    #   node OR it is to come)
+    # UNION ALL SELECT NULL, window_id, ... FROM maintenance_nodes
+    #   WHERE node_uuid = ? AND (it has the node OR it is to come)
+    bookings = sa.select(*_COLUMNS).where(_r.node_uuid == node_uuid,
+                                          _there(now))
+    windows = sa.select(
+        sa.null(), _m.window_id, sa.null(), _m.node_uuid, _m.starts_at,
+        _m.ends_at, _m.state, *[sa.null()] * 4).where(
+            _m.node_uuid == node_uuid, sa.or_(
+                conditions.maintained(now), conditions.to_maintain(now)))
+    rows = connection.execute(sa.union_all(bookings, windows)).all()
+    return sorted(
+        (_booking(row) for row in rows if row[0] is not None),
+        key=lambda each: (each.starts_at, each.id)), [
+            maintenance.NodeWindow(row[1], row[3], row[4], row[5],
+                                   maintenance.State(row[6]))
+            for row in rows if row[0] is None]
+
+
 def read_of_reservation(connection: sa.Connection, reservation_id: str,
                         now: datetime.datetime) -> list[leases.NodeBooking]:
     """Read the nodes that a lease reservation has now, by their places."""
@@ -172,7 +200,11 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
 
 def read_leased(connection: sa.Connection, node_uuids: Collection[str],
                 now: datetime.datetime) -> dict[str, facts.Leased]:
-    """Read what leases have of nodes, in one row for each that they do."""
+    """Read what leases, and maintenance windows, have of nodes.
+
+    In one row for each node of which leases have anything, and another one
+    for windows.
+    """
     # SELECT node_uuid, MAX(CASE WHEN it has the node THEN 1 END),
     #   MAX(CASE WHEN ... and is over THEN 1 END),
     #   MAX(CASE WHEN ... THEN lease_reservation_id END),
@@ -180,6 +212,9 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
     #   MIN(CASE WHEN it is to come THEN starts_at END),
     #   MAX(CASE WHEN ... THEN project_id END)
     #   FROM reservations WHERE node_uuid IN (...) AND immediate IS NULL
+    #   GROUP BY node_uuid
+    # UNION ALL SELECT node_uuid, (the same of windows)
+    #   FROM maintenance_nodes WHERE node_uuid IN (...) AND state <> 'over'
     #   GROUP BY node_uuid
     held = conditions.has_node(now)
     over = sa.and_(held, conditions.over(now))
@@ -190,12 +225,32 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
         sa.func.max(sa.case((held, _r.expires_at)), type_=tables.UTCDateTime),
         sa.func.min(sa.case((conditions.to_come(now), _r.starts_at)),
                     type_=tables.UTCDateTime),
-        sa.func.max(sa.case((held, _r.project_id)))
+        sa.func.max(sa.case((held, _r.project_id))),
+        sa.literal_column('0')
     ).where(_r.node_uuid.in_(node_uuids), _there(now)).group_by(_r.node_uuid)
-    return {row[0]: facts.Leased(bool(row[1]), None if row[2] else row[3],
-                                 None if row[2] else row[4], row[5],
-                                 None if row[2] else row[6])
-            for row in connection.execute(query)}
+    had, later = conditions.maintained(now), conditions.to_maintain(now)
+    windows = sa.select(
+        _m.node_uuid, sa.func.max(sa.case((had, 1))), sa.null(), sa.null(),
+        sa.func.max(sa.case((had, _m.ends_at)), type_=tables.UTCDateTime),
+        sa.func.min(sa.case((later, _m.starts_at)),
+                    type_=tables.UTCDateTime), sa.null(),
+        sa.literal_column('1')
+    ).where(_m.node_uuid.in_(node_uuids), sa.or_(had, later)).group_by(
+        _m.node_uuid)
+    found: dict[str, facts.Leased] = {}
+    maintained: dict[str, maintenance.Maintained] = {}
+    for row in connection.execute(sa.union_all(query, windows)):
+        if row[7]:
+            maintained[row[0]] = maintenance.Maintained(
+                bool(row[1]), row[4], row[5])
+            continue
+        found[row[0]] = facts.Leased(
+            bool(row[1]), None if row[2] else row[3],
+            None if row[2] else row[4], row[5], None if row[2] else row[6])
+    return {uuid: dataclasses.replace(
+        found.get(uuid, facts.UNLEASED),
+        maintained=maintained.get(uuid, maintenance.Maintained()))
+        for uuid in found.keys() | maintained.keys()}
 
 
 def _there(now: datetime.datetime) -> sa.ColumnElement[bool]:
@@ -312,7 +367,20 @@ def update_state(connection: sa.Connection,
 
     :raises Conflict: one of them is not as it was.
     """
-    _update(connection, bookings, {'state': state.value, 'updated_at': now})
+    changed: dict[str, Any] = {'state': state.value, 'updated_at': now}
+    if state is leases.BookingState.BOUND:
+        changed['bound_at'] = now
+    _update(connection, bookings, changed)
+
+
+def update_warned(connection: sa.Connection,
+                  bookings: Collection[leases.NodeBooking],
+                  warned_at: datetime.datetime) -> None:
+    """Write when it was told that nodes are released if nobody deploys them.
+
+    :raises Conflict: one of the bookings is not as it was.
+    """
+    _update(connection, bookings, {'warned_at': warned_at})
 
 
 def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],

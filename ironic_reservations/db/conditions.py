@@ -12,12 +12,13 @@
 
 """What the planner says of rows, said in SQL: each condition once.
 
-Each names its twin in Python. ``tests/functional/database/test_conditions``
+Each names its twin in Python. ``tests/inprocess/db/test_conditions``
 holds the two together, on random rows and on each database.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import datetime
 
@@ -26,11 +27,13 @@ import sqlalchemy as sa
 from ironic_reservations.db import tables
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 
 _n = tables.nodes.c
 _r = tables.reservations.c
+_m = tables.maintenance_nodes.c
 
 Condition = sa.ColumnElement[bool]
 
@@ -77,12 +80,44 @@ def to_come(now: datetime.datetime) -> Condition:
                    _r.starts_at > now)
 
 
+def maintained(now: datetime.datetime) -> Condition:
+    """Return whether a row of ``maintenance_nodes`` has its node.
+
+    The twin is ``maintenance.NodeWindow.has_node``.
+    """
+    return sa.or_(
+        _m.state.in_([each.value for each in maintenance.WRITTEN]),
+        sa.and_(_m.state != maintenance.State.OVER.value,
+                _m.starts_at <= now, _m.ends_at > now))
+
+
+def to_maintain(now: datetime.datetime) -> Condition:
+    """Return whether a row of ``maintenance_nodes`` has its node later.
+
+    The twin is ``maintenance.of_node``.
+    """
+    return sa.and_(
+        _m.state.not_in([each.value for each in (
+            *maintenance.WRITTEN, maintenance.State.OVER)]),
+        _m.starts_at > now, _m.ends_at > now)
+
+
 def suspended() -> sa.ColumnElement[str | None]:
     """Return why a row of ``nodes`` cannot be used by who has reserved it.
 
     The twin is ``node_condition.suspends``.
     """
     return sa.case(*((_n[name], name) for name in node_condition.SUSPENDED))
+
+
+def occupied() -> Condition:
+    """Return whether somebody may have something on a row of ``nodes``.
+
+    The twin is ``node_condition.occupied``.
+    """
+    # NOTE: a state that is not known is none of these.
+    return sa.or_(_n.instance_uuid.is_not(None), sa.func.coalesce(
+        _n.provision_state, '').in_(node_condition.OCCUPIED))
 
 
 def visible(sees: facts.Visibility) -> list[Condition]:
@@ -97,12 +132,29 @@ def visible(sees: facts.Visibility) -> list[Condition]:
     return [sa.or_(_n.owner == sees.project_id, _n.lessee == sees.project_id)]
 
 
-def unbooked(now: datetime.datetime) -> Condition:
-    """Return whether a row of ``nodes`` is promised to no lease to come.
+def closed(names: Collection[str], traits: Collection[str]) -> Condition:
+    """Return whether a row of ``nodes`` is closed to leases by configuration.
 
-    The twin is ``pick.promise``.
+    The twin is ``leasable.Rules.close``.
+
+    :param names: names and uuids of nodes.
+    :param traits: of which one is enough.
     """
-    return ~_booked(to_come(now))
+    has = tables.node_traits.c
+    return sa.or_(
+        # NOTE: a name that is NULL would make the whole of it NULL.
+        sa.func.coalesce(_n.name, '').in_(names) if names else sa.false(),
+        _n.uuid.in_(names) if names else sa.false(),
+        sa.exists().where(has.node_uuid == _n.uuid, has.trait.in_(traits))
+        if traits else sa.false())
+
+
+def unbooked(now: datetime.datetime) -> Condition:
+    """Return whether a row of ``nodes`` is promised to nobody to come.
+
+    The twins are ``pick.promise`` and ``pick.maintenance``.
+    """
+    return sa.and_(~_booked(to_come(now)), ~_windowed(to_maintain(now)))
 
 
 def requirements(now: datetime.datetime,
@@ -121,7 +173,8 @@ def requirements(now: datetime.datetime,
         *([] if hosts else [
             (reasons.RESERVATION_REQUIRED, ~sa.exists().where(there))]),
         (reasons.RETIRED, sa.not_(_n.retired)),
-        (reasons.MAINTENANCE, sa.not_(_n.maintenance)),
+        (reasons.MAINTENANCE, sa.and_(sa.not_(_n.maintenance),
+                                      ~_windowed(maintained(now)))),
         (reasons.RESERVED, ~_booked(live(now))),
         (reasons.LEASED, ~_booked(has_node(now))),
         (reasons.INSTANCE_BOUND, _n.instance_uuid.is_(None)),
@@ -148,6 +201,10 @@ def obstacle(now: datetime.datetime, hosts: bool,
                         if each == code]), code)
           for code in sorted(set(unheld.values()))),
         (sa.not_(unbooked(now)), reasons.PROMISED))
+
+
+def _windowed(condition: Condition) -> sa.Exists:
+    return sa.exists().where(_m.node_uuid == _n.uuid, condition)
 
 
 def _booked(condition: Condition) -> sa.Exists:

@@ -46,6 +46,10 @@ _NO_SUCH = (1146, 1054, '42P01', '42703')
 #: serialized, a deadlock, a lock that was waited for too long.
 _OUTRUN = ('40001', '40P01', '55P03')
 
+#: What MariaDB says where the next number of a row was waited for too long,
+#: or in a deadlock.
+_NO_NUMBER = 1467
+
 #: How long, in seconds, another writer is waited for.
 # NOTE: it is no row that is waited for, but the one place to write; and who
 # comes first is not served first.
@@ -59,6 +63,10 @@ _DATETIME = 12
 
 class Conflict(Exception):
     """Somebody else committed first: look again, and plan again."""
+
+
+class Locked(Conflict):
+    """The database says so; it may be a lock that nobody gives back."""
 
 
 def default_connection(conf: cfg.ConfigOpts) -> str:
@@ -236,7 +244,7 @@ def _commit(connection: sa.Connection,
 def translated() -> Iterator[None]:
     """Say in this project's words what a database complains about.
 
-    :raises Conflict: another transaction was in the way.
+    :raises Locked: another transaction was in the way.
     :raises DatabaseUnavailable: anything else.
     """
     try:
@@ -244,7 +252,7 @@ def translated() -> Iterator[None]:
     except (db_exc.DBError, sa.exc.SQLAlchemyError, OSError,
             ImportError) as exc:
         if _in_the_way(exc):
-            raise Conflict(str(exc)) from exc
+            raise Locked(str(exc)) from exc
         if _misses_tables(exc):
             raise errors.DatabaseUnavailable(
                 'The tables of the database of the reservations are missing '
@@ -263,7 +271,8 @@ def _in_the_way(exc: BaseException) -> bool:
     """Tell whether another transaction made the database undo this one."""
     return (isinstance(exc, (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
                              db_exc.DBReferenceError))
-            or getattr(_driver_error(exc), 'pgcode', None) in _OUTRUN
+            or _code(_driver_error(exc)) in _OUTRUN
+            or next(iter(_driver_error(exc).args), None) == _NO_NUMBER
             or 'database is locked' in str(exc))
 
 
@@ -272,11 +281,17 @@ def _driver_error(exc: BaseException) -> BaseException:
     return getattr(driver, 'orig', None) or driver
 
 
+def _code(driver: BaseException) -> str | None:
+    """Return what PostgreSQL says, as psycopg2 or psycopg 3 calls it."""
+    return (getattr(driver, 'pgcode', None)
+            or getattr(driver, 'sqlstate', None))
+
+
 def _misses_tables(exc: BaseException) -> bool:
     if isinstance(exc, db_exc.DBNonExistentTable):
         return True
     driver = _driver_error(exc)
-    return (getattr(driver, 'pgcode', None) in _NO_SUCH
+    return (_code(driver) in _NO_SUCH
             or next(iter(driver.args), None) in _NO_SUCH
             or 'no such column' in str(driver))
 
@@ -285,7 +300,7 @@ def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
     name = engine.dialect.name
     if name != 'sqlite':
         sa.event.listen(engine, 'connect', sessions.listener(limits))
-    if engine.dialect.driver == 'psycopg2':
+    if engine.dialect.driver in ('psycopg2', 'psycopg'):
         sa.event.listen(engine, 'do_connect', answer_limit.listener(
             limits.statement + sessions.MORE))
     if name == 'sqlite':

@@ -37,18 +37,33 @@ from ironic_reservations.model import facts
 _h = tables.holds.c
 _r = tables.reservations.c
 _COLUMNS = (_h.id, _h.consumer_uuid, _h.node_uuid, _h.owner,
-            _h.resource_class, _h.project_id, _h.user_id, _h.state,
-            _h.created_at, _h.deadline, _h.landed, _h.instance_uuid,
-            _h.generation, _h.amounts)
+            _h.project_id, _h.user_id, _h.state, _h.created_at, _h.deadline,
+            _h.confirmed, _h.instance_uuid, _h.generation, _h.resources,
+            _h.exclusive, _h.landed, _h.resource_class, _h.amounts)
 _STATES = {state.value: state for state in holds.HoldState}
-#: What is live of a node that is held whole: one at most.
+#: What keeps all others from a host.
 _WHOLE = 'node'
 
 
-def _hold(row: Sequence[Any]) -> holds.Hold:
-    return holds.Hold(*row[:7], _STATES[row[7]], *row[8:13],
-                      None if row[13] is None else tuple(
-                          sorted(json.loads(row[13]).items())))
+def _hold(row: Any) -> holds.Hold:
+    # NOTE: the release before writes three other columns, and no hold that
+    # it has confirmed is one that nobody has.
+    amounts = row.resources or row.amounts or json.dumps(
+        {row.resource_class: 1})
+    return holds.Hold(
+        row.id, row.consumer_uuid, row.node_uuid, row.owner,
+        tuple(sorted(json.loads(amounts).items())), row.project_id,
+        row.user_id, _STATES[row.state], row.created_at, row.deadline,
+        bool(row.confirmed or row.landed), row.instance_uuid, row.generation,
+        row.amounts is None if row.exclusive is None else row.exclusive)
+
+
+def _for_release_before(hold: holds.Hold) -> dict[str, Any]:
+    """Return what the release before reads, which may run beside this one."""
+    if hold.exclusive:
+        (name, _), = hold.amounts
+        return {'resource_class': name, 'amounts': None}
+    return {'resource_class': None, 'amounts': json.dumps(hold.resources)}
 
 
 def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
@@ -59,26 +74,25 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
     """
     result = connection.execute(sa.insert(tables.holds).values(
         consumer_uuid=hold.consumer_uuid, node_uuid=hold.node_uuid,
-        owner=hold.owner, resource_class=hold.resource_class,
-        project_id=hold.project_id, user_id=hold.user_id,
-        instance_uuid=hold.instance_uuid, state=hold.state.value,
+        owner=hold.owner, resources=json.dumps(hold.resources),
+        exclusive=hold.exclusive, project_id=hold.project_id,
+        user_id=hold.user_id, instance_uuid=hold.instance_uuid,
+        state=hold.state.value, confirmed=hold.confirmed,
         landed=hold.confirmed, created_at=hold.created_at,
         deadline=hold.deadline, generation=hold.generation,
-        amounts=None if hold.amounts is None else json.dumps(
-            dict(hold.amounts)), live=_live(hold)))
+        live=_live(hold), **_for_release_before(hold)))
     assert result.inserted_primary_key is not None
     return dataclasses.replace(hold, id=result.inserted_primary_key[0])
 
 
-def _live(hold: holds.Hold) -> str | None:
-    if hold.state is holds.HoldState.RELEASING:
-        return None
-    return _WHOLE if hold.amounts is None else hold.owner
+def _live(hold: holds.Hold | holds.Promise) -> str:
+    """Return the word of which a host has one hold at most."""
+    return _WHOLE if hold.exclusive else hold.owner
 
 
 def change(connection: sa.Connection, hold: holds.Hold,
            now: datetime.datetime, **changed: Any) -> holds.Hold | None:
-    """Change a hold; gives it as it is then, ``None`` if it had changed.
+    """Change a hold; return it as it is then, ``None`` if it had changed.
 
     :param changed: ``state``, ``deadline``, ``confirmed``,
         ``instance_uuid``, ``consumer_uuid``.
@@ -92,8 +106,10 @@ def change(connection: sa.Connection, hold: holds.Hold,
     done = connection.execute(
         sa.update(tables.holds)
         .where(_h.id == hold.id, _h.generation == hold.generation)
-        .values(state=after.state.value, live=_live(after),
-                deadline=after.deadline, landed=after.confirmed,
+        .values(state=after.state.value, deadline=after.deadline,
+                live=(None if after.state is holds.HoldState.RELEASING
+                      else _live(after)),
+                confirmed=after.confirmed, landed=after.confirmed,
                 consumer_uuid=after.consumer_uuid,
                 instance_uuid=after.instance_uuid, updated_at=now,
                 generation=after.generation)).rowcount
@@ -101,7 +117,7 @@ def change(connection: sa.Connection, hold: holds.Hold,
 
 
 def delete(connection: sa.Connection, hold: holds.Hold) -> bool:
-    """Delete the row of a hold; tells whether it was as it was seen."""
+    """Delete the row of a hold; return whether it was as it was seen."""
     return bool(connection.execute(sa.delete(tables.holds).where(
         _h.id == hold.id, _h.generation == hold.generation)).rowcount)
 
@@ -117,11 +133,29 @@ def read_of_node(connection: sa.Connection,
                  node_uuid: str) -> list[holds.Hold]:
     """Read the holds of a node: one that is live at most, and older ones.
 
-    Of a compute host one for each owner is live at most.
+    Of a host that is shared, one for each owner is live at most.
     """
     return [_hold(row) for row in connection.execute(
         sa.select(*_COLUMNS).where(_h.node_uuid == node_uuid)
         .order_by(_h.id))]
+
+
+def read_live(connection: sa.Connection,
+              promises: Collection[holds.Promise]) -> dict[str, holds.Hold]:
+    """Read the holds that stand where promises are to be held.
+
+    :returns: by the owner of the promise: its own hold, or the one in its
+        way; none that is being taken back.
+    """
+    # SELECT ... FROM holds WHERE node_uuid IN (...) AND live IN (...)
+    where = {(promise.node_uuid, _live(promise)): promise.owner
+             for promise in promises}
+    there = (_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).where(
+            _h.node_uuid.in_({node for node, _ in where}),
+            _h.live.in_({live for _, live in where}))))
+    return {where[key]: hold for hold in there
+            if (key := (hold.node_uuid, _live(hold))) in where}
 
 
 def supersede(connection: sa.Connection, node_uuid: str,
@@ -224,7 +258,7 @@ def read_deployed(connection: sa.Connection,
     # SELECT ... FROM holds JOIN reservations ON uuid = owner
     #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
     #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
-    return [(_hold(row[:len(_COLUMNS)]),
+    return [(_hold(row),
              holds.Promise(*row[len(_COLUMNS):]))
             for row in connection.execute(
                 sa.select(*_COLUMNS, _r.uuid, _r.node_uuid, _r.instance_uuid,
@@ -262,9 +296,10 @@ _PROMISES = sa.select(
 
 def _promise(row: Sequence[Any]) -> holds.Promise:
     on_compute_host, instances = row[6] is not None, row[7:]
-    return holds.Promise(*row[1:6], (
-        db_instances.of_row(instances).need.amounts
-        if on_compute_host and instances[0] is not None else None))
+    if not on_compute_host or instances[0] is None:
+        return holds.Promise(*row[1:6])
+    return holds.Promise(*row[1:6], db_instances.of_row(
+        instances).need.amounts, exclusive=False)
 
 
 def read_promises(connection: sa.Connection, now: datetime.datetime,

@@ -34,7 +34,7 @@ _h = tables.hosts.c
 _c = tables.host_capabilities.c
 _p = tables.capabilities.c
 _HOSTS = sa.select(_h.id, _h.node_uuid, _h.reservable, _h.created_at,
-                   _h.updated_at).order_by(_h.id)
+                   _h.updated_at, _h.excluded).order_by(_h.id)
 # NOTE: put together once, since each request on the timeline needs it.
 _HOSTS_BY_NODE = _HOSTS.where(
     _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
@@ -45,7 +45,11 @@ _CAPABILITIES_BY_HOST = _CAPABILITIES.where(
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A host without its node."""
+    """A host without its node.
+
+    :ivar reservable: what the operator says.
+    :ivar excluded: whether the configuration closes it all the same.
+    """
 
     id: int
     node_uuid: str
@@ -53,6 +57,7 @@ class Row:
     created_at: datetime.datetime
     updated_at: datetime.datetime | None
     capabilities: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    excluded: bool = False
 
     def with_node(self, node: facts.Node) -> leases.Host:
         """Return the host as it is.
@@ -60,7 +65,8 @@ class Row:
         :param node: its own, as it was read.
         """
         return leases.Host(self.id, node, self.created_at, self.updated_at,
-                           self.reservable, self.capabilities)
+                           self.reservable and not self.excluded,
+                           self.capabilities, self.excluded)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,17 +119,19 @@ def read_node_uuids(connection: sa.Connection,
 
 
 def _row(row: Sequence[Any], capabilities: Mapping[str, str]) -> Row:
-    return Row(row[0], row[1], row[2], row[3], row[4], capabilities)
+    return Row(row[0], row[1], row[2], row[3], row[4], capabilities, row[5])
 
 
 def insert(connection: sa.Connection, node_uuid: str,
-           now: datetime.datetime) -> int:
+           now: datetime.datetime, excluded: bool = False) -> int:
     """Open a node to leases; gives the host's id.
 
+    :param excluded: whether the configuration closes it.
     :raises oslo_db.exception.DBDuplicateEntry: it is a host already.
     """
     result = connection.execute(sa.insert(tables.hosts).values(
-        node_uuid=node_uuid, reservable=True, created_at=now))
+        node_uuid=node_uuid, reservable=True, created_at=now,
+        excluded=excluded))
     assert result.inserted_primary_key is not None
     return int(result.inserted_primary_key[0])
 

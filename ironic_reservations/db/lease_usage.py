@@ -27,6 +27,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.model import leases
 
 _u = tables.lease_usage.c
@@ -91,10 +92,14 @@ def add(connection: sa.Connection, lease: leases.Lease,
     """
     if not bookings:
         return
-    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
-    classes = {row[0]: row[1] for row in connection.execute(
-        sa.select(_n.uuid, _n.resource_class).where(
-            _n.uuid.in_({booking.node_uuid for booking in bookings})))}
+    # SELECT uuid, resource_class, inventories IS NULL FROM nodes
+    #   WHERE uuid IN (...)
+    there = connection.execute(
+        sa.select(_n.uuid, _n.resource_class, _n.inventories.is_(None)).where(
+            _n.uuid.in_({booking.node_uuid for booking in bookings}))).all()
+    classes = {row[0]: row[1] for row in there}
+    db_usage_periods.keep(connection, lease, bookings, {
+        row[0]: row[1] or '' for row in there if row[2]})
     asked = {each.id: each for each in lease.reservations}
     found: dict[tuple[str, str], Usage] = {}
     for booking in bookings:

@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import instance_reservations as db_instances
+from ironic_reservations.db import lease_parts
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
 from ironic_reservations.model import instance_reservations
@@ -35,7 +36,9 @@ _e = tables.lease_events.c
 _r = tables.reservations.c
 _LEASE = (_s.id, _s.name, _s.starts_at, _s.ends_at, _s.status, _s.created_at,
           _s.before_end_at, _s.updated_at, _s.project_id, _s.user_id,
-          _s.degraded, _s.generation, _s.waiting)
+          _s.degraded, _s.generation, _s.waiting, _s.between_from,
+          _s.between_until, _s.fix_before, _s.fix_at, _s.wanted_start,
+          _s.promised_start, _s.priority)
 _RESERVATION = (_l.id, _l.status, _l.least, _l.most, _l.created_at,
                 _l.resource_id, _l.updated_at, _l.resource_type,
                 _l.hypervisor_properties, _l.resource_properties,
@@ -50,7 +53,13 @@ _BY_ID = sa.select(*_LEASE).where(_s.id.in_(_IDS)).order_by(_s.created_at,
                                                             _s.id)
 _RESERVATIONS = sa.select(*_RESERVATION).where(
     _l.lease_id.in_(_IDS)).order_by(_l.place)
-_EVENTS = sa.select(*_EVENT).where(_e.lease_id.in_(_IDS)).order_by(_e.time)
+# NOTE: ``literal_column``, so that the ids are its only parameters. The end of
+# a short lease is near at its start.
+_EVENTS = sa.select(*_EVENT).where(_e.lease_id.in_(_IDS)).order_by(
+    _e.time, sa.case(*(
+        (_e.event_type == sa.literal_column(f"'{kind.value}'"),
+         sa.literal_column(str(place)))
+        for place, kind in enumerate(leases.EventType))))
 _INSERT = sa.insert(tables.leases)
 _INSERT_RESERVATIONS = sa.insert(tables.lease_reservations)
 _INSERT_EVENTS = sa.insert(tables.lease_events)
@@ -75,6 +84,91 @@ def read(connection: sa.Connection,
     return _whole(connection, rows)
 
 
+def read_loose(connection: sa.Connection, now: datetime.datetime,
+               start: datetime.datetime, end: datetime.datetime, most: int
+               ) -> tuple[list[leases.Lease], bool]:
+    """Read leases whose dates may still change, the nearest first.
+
+    :param start: of the window for which they may have to make room: those
+        that overlap with it come first, then those that are later, and then
+        those that are earlier.
+    :returns: also whether these are all of them.
+    """
+    # SELECT id FROM leases WHERE fix_at > ? AND status = 'PENDING'
+    #   ORDER BY CASE ..., id LIMIT ?
+    ids = connection.scalars(
+        sa.select(_s.id).where(_loose(now)).order_by(
+            sa.case((_s.ends_at <= start, 2), (_s.starts_at >= end, 1),
+                    else_=0),
+            sa.case((_s.ends_at > start, _s.starts_at)),
+            _s.ends_at.desc(), _s.id).limit(most + 1)).all()
+    return read(connection, ids[:most]) if ids else [], len(ids) <= most
+
+
+def read_loose_nodes(connection: sa.Connection, now: datetime.datetime,
+                     without: str) -> set[str]:
+    """Read which nodes are planned for leases whose dates may still change.
+
+    :param without: a lease that is left out.
+    """
+    # SELECT DISTINCT node_uuid FROM reservations
+    #   JOIN lease_reservations ON ... JOIN leases ON ...
+    #   WHERE fix_at > ? AND status = 'PENDING' AND lease_id <> ?
+    return set(connection.scalars(
+        sa.select(_r.node_uuid).distinct()
+        .join(tables.lease_reservations, _l.id == _r.lease_reservation_id)
+        .join(tables.leases, _s.id == _l.lease_id)
+        .where(_loose(now), _s.id != without)))
+
+
+def _loose(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Say in SQL that the dates of a lease may still change."""
+    # NOTE: one that is due to be fixed is as good as fixed.
+    return sa.and_(_s.fix_at > now,
+                   _s.status == leases.LeaseStatus.PENDING.value)
+
+
+def read_waiting(connection: sa.Connection, now: datetime.datetime,
+                 most: int) -> list[str]:
+    """Read the ids of leases that wait for an earlier start, in their order.
+    """
+    # SELECT id FROM leases WHERE status = 'PENDING' AND promised_start > ?
+    #   AND promised_start > wanted_start
+    #   ORDER BY priority DESC, created_at, id LIMIT ?
+    return list(connection.scalars(
+        sa.select(_s.id).where(
+            _s.status == leases.LeaseStatus.PENDING.value,
+            _s.promised_start > now, _s.promised_start > _s.wanted_start)
+        .order_by(_s.priority.desc(), _s.created_at, _s.id).limit(most)))
+
+
+def read_to_fix(connection: sa.Connection, now: datetime.datetime,
+                most: int) -> list[leases.Lease]:
+    """Read leases that are to be fixed by now, the first to be so first.
+    """
+    # SELECT id FROM leases WHERE fix_at <= ? ORDER BY fix_at, id LIMIT ?
+    ids = connection.scalars(
+        sa.select(_s.id).where(_s.fix_at <= now)
+        .order_by(_s.fix_at, _s.id).limit(most)).all()
+    return read(connection, ids) if ids else []
+
+
+def fix(connection: sa.Connection, lease: leases.Lease,
+        now: datetime.datetime) -> bool:
+    """Write that the dates of a lease do not change by themselves any more.
+
+    :param lease: as it was read.
+    :returns: ``False`` if somebody else has changed it meanwhile.
+    """
+    # UPDATE leases SET generation = generation + 1, fix_at = NULL, ...
+    #   WHERE id = ? AND generation = ?
+    return bool(connection.execute(
+        sa.update(tables.leases)
+        .where(_s.id == lease.id, _s.generation == lease.generation)
+        .values(generation=lease.generation + 1, fix_at=None,
+                updated_at=now)).rowcount)
+
+
 def read_of_reservation(connection: sa.Connection,
                         reservation_id: str) -> list[leases.Lease]:
     """Read the lease of a lease reservation, if it is there."""
@@ -85,13 +179,16 @@ def read_of_reservation(connection: sa.Connection,
 
 def read_page(connection: sa.Connection, project_id: str | None,
               marker: leases.Lease | None, limit: int | None,
-              ended_since: datetime.datetime | None = None
+              ended_since: datetime.datetime | None = None,
+              known: lease_parts.KnownParts | None = None
               ) -> list[leases.Lease]:
     """Read leases, the oldest first.
 
     :param project_id: whose; ``None``: everybody's.
     :param marker: the last one of the page before.
     :param ended_since: leave out those that were over before.
+    :param known: what need not be read; the transaction has to see all of
+        the database as it was at one moment.
     """
     query = sa.select(*_LEASE).order_by(_s.created_at, _s.id)
     if ended_since is not None:
@@ -106,7 +203,7 @@ def read_page(connection: sa.Connection, project_id: str | None,
             sa.or_(_s.created_at > marker.created_at, _s.id > marker.id))
     if limit is not None:
         query = query.limit(limit)
-    return _whole(connection, connection.execute(query).all())
+    return _whole(connection, connection.execute(query).all(), known)
 
 
 def _shown(project_id: str | None,
@@ -136,31 +233,54 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
         .order_by(_s.updated_at, _s.id).limit(limit)).all())
 
 
-def _whole(connection: sa.Connection,
-           rows: Sequence[Sequence[Any]]) -> list[leases.Lease]:
+def _whole(connection: sa.Connection, rows: Sequence[Sequence[Any]],
+           known: lease_parts.KnownParts | None = None
+           ) -> list[leases.Lease]:
     if not rows:
         return []
-    ids = [row[0] for row in rows]
+    generations = {row[0]: row[11] for row in rows}
+    parts = {} if known is None else known.find(generations.items())
+    lacking = [lease_id for lease_id in generations if lease_id not in parts]
+    if lacking:
+        read = _parts(connection, lacking)
+        if known is not None:
+            known.keep(generations, read)
+        parts.update(read)
     booked: dict[str, list[leases.NodeBooking]] = {}
-    for booking in db_bookings.read_of_leases(connection, ids):
+    for booking in db_bookings.read_of_leases(connection, generations):
         booked.setdefault(booking.reservation_id, []).append(booking)
-    reservations: dict[str, list[leases.LeaseReservation]] = {}
-    asked = connection.execute(_RESERVATIONS, {'ids': ids}).all()
-    sized = (db_instances.read_of_leases(connection, ids) if any(
+    return [leases.Lease(
+        *row[:4], _STATUSES[row[4]], *row[5:13], tuple([
+            leases.LeaseReservation(*fields, tuple(booked.get(fields[0], ())),
+                                    sized)
+            for fields, sized in parts[row[0]].reservations]),
+        parts[row[0]].events,
+        None if row[13] is None else leases.Between(*row[13:17]),
+        None if row[17] is None else leases.Queued(*row[17:20]))
+        for row in rows]
+
+
+def _parts(connection: sa.Connection,
+           lease_ids: Sequence[str]) -> dict[str, lease_parts.Parts]:
+    """Read what belongs to leases, without their bookings."""
+    asked = connection.execute(_RESERVATIONS, {'ids': lease_ids}).all()
+    sized = (db_instances.read_of_leases(connection, lease_ids) if any(
         row[7] in instance_reservations.KINDS for row in asked) else {})
+    reservations: dict[str, list[tuple[
+        tuple[Any, ...],
+        instance_reservations.InstanceReservation | None]]] = {}
     for row in asked:
-        reservations.setdefault(row[13], []).append(leases.LeaseReservation(
-            row[0], _RESERVATION_STATUSES[row[1]], *row[2:13],
-            tuple(booked.get(row[0], ())), sized.get(row[0])))
+        reservations.setdefault(row[13], []).append((
+            (row[0], _RESERVATION_STATUSES[row[1]], *row[2:13]),
+            sized.get(row[0])))
     events: dict[str, list[leases.Event]] = {}
-    for row in connection.execute(_EVENTS, {'ids': ids}):
+    for row in connection.execute(_EVENTS, {'ids': lease_ids}):
         events.setdefault(row[6], []).append(leases.Event(
             row[0], _TYPES[row[1]], row[2], _EVENT_STATUSES[row[3]], row[4],
             row[5]))
-    return [leases.Lease(*row[:4], _STATUSES[row[4]], *row[5:],
-                         tuple(reservations.get(row[0], ())),
-                         tuple(events.get(row[0], ())))
-            for row in rows]
+    return {each: lease_parts.Parts(tuple(reservations.get(each, ())),
+                                    tuple(events.get(each, ())))
+            for each in lease_ids}
 
 
 def read_requested(connection: sa.Connection,
@@ -170,6 +290,20 @@ def read_requested(connection: sa.Connection,
         sa.select(_s.id, _s.request_digest)
         .where(_s.request_key == request_key)).one_or_none()
     return None if row is None else (row[0], row[1])
+
+
+def read_starting(connection: sa.Connection, after: datetime.datetime,
+                  until: datetime.datetime
+                  ) -> list[tuple[str, datetime.datetime, str | None]]:
+    """Read which leases start soon, when, and whose they are."""
+    # SELECT id, starts_at, user_id FROM leases
+    #   WHERE status = 'PENDING' AND starts_at > ? AND starts_at <= ?
+    #   ORDER BY starts_at, id
+    return [(row[0], row[1], row[2]) for row in connection.execute(
+        sa.select(_s.id, _s.starts_at, _s.user_id)
+        .where(_s.status == leases.LeaseStatus.PENDING.value,
+               _s.starts_at > after, _s.starts_at <= until)
+        .order_by(_s.starts_at, _s.id))]
 
 
 def count_live(connection: sa.Connection, project_id: str | None) -> int:
@@ -199,7 +333,8 @@ def insert(connection: sa.Connection, lease: leases.Lease,
         'before_end_at': lease.before_end, 'status': lease.status.value,
         'degraded': lease.degraded, 'created_at': lease.created_at,
         'updated_at': lease.updated_at, 'request_key': request_key,
-        'request_digest': request_digest, 'due_at': due_at, 'attempts': 0})
+        'request_digest': request_digest, 'due_at': due_at, 'attempts': 0,
+        **_open(lease)})
     connection.execute(_INSERT_RESERVATIONS, [
         {'id': each.id, 'lease_id': lease.id, 'place': place,
          'resource_type': each.resource_type,
@@ -240,7 +375,7 @@ def update(connection: sa.Connection, before: leases.Lease,
                     before_end_at=after.before_end,
                     status=after.status.value, degraded=after.degraded,
                     waiting=after.waiting, updated_at=after.updated_at,
-                    due_at=due_at)).rowcount:
+                    due_at=due_at, **_open(after))).rowcount:
         return False
     old = {each.id: each for each in before.reservations}
     # NOTE: the generation of the lease stands for what belongs to it, too.
@@ -268,6 +403,23 @@ def update(connection: sa.Connection, before: leases.Lease,
                 .values(time=event.time, status=event.status.value,
                         updated_at=event.updated_at)), 1, _PART)
     return True
+
+
+def _open(lease: leases.Lease) -> dict[str, Any]:
+    """Return what is written of the dates that a lease leaves open."""
+    values: dict[str, Any] = dict.fromkeys((
+        'between_from', 'between_until', 'fix_before', 'fix_at',
+        'wanted_start', 'promised_start', 'priority'))
+    between, queued = lease.between, lease.queued
+    if between is not None:
+        values.update(
+            between_from=between.earliest, between_until=between.latest,
+            fix_before=between.fix_before, fix_at=between.fix_at)
+    if queued is not None:
+        values.update(wanted_start=queued.wanted,
+                      promised_start=queued.promised,
+                      priority=queued.priority)
+    return values
 
 
 def flag_replaced(connection: sa.Connection,

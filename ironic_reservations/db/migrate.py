@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 import pathlib
 
 from alembic import command
@@ -22,6 +23,7 @@ from alembic import config as alembic_config
 from alembic import migration
 from alembic import script
 from alembic import util as alembic_util
+from alembic.script import revision as alembic_revision
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
@@ -30,13 +32,27 @@ from ironic_reservations.db import tables
 
 _HERE = pathlib.Path(__file__).parent / 'migrations'
 
+#: What whoever needs it writes again, or what goes with a row of another
+#: table that is asked about.
+_NOT_ASKED = frozenset({
+    tables.nodes, tables.node_traits, tables.claims, tables.changes,
+    tables.providers_seen, tables.placement_drift, tables.host_capabilities,
+    tables.lease_reservations, tables.lease_events,
+    tables.maintenance_nodes, tables.usable_bookings, tables.looks})
+#: Which revision made the place of what only a way below it loses. Of all
+#: else, as of promises, an older release may have no place for parts.
+_SINCE = {tables.capabilities: '0002', tables.lease_usage: '0008',
+          tables.calendar_tokens: '0013', tables.outbox: '0015',
+          tables.usage_periods: '0017',
+          tables.maintenance_windows: '0018'}
+
 
 class UnknownRevision(Exception):
     """There is no such revision of the schema."""
 
 
 class WouldLoseRows(Exception):
-    """A downgrade would drop tables that are not empty."""
+    """A downgrade would lose what nobody can write again."""
 
 
 def _config() -> alembic_config.Config:
@@ -90,30 +106,55 @@ def downgrade(database: db_connection.Database, revision: str,
               wait: float = migration_lock.WAIT) -> None:
     """Bring the database back to an older revision.
 
-    :param accept_loss: drop tables even if they hold rows.
+    :param accept_loss: drop tables and columns even if they hold rows.
     :param wait: as for :func:`upgrade`.
     :raises WouldLoseRows: they do, and the loss was not accepted.
     :raises UnknownRevision: there is no such revision.
     """
     if not accept_loss:
-        with database.read() as connection:
-            present = sa.inspect(connection).get_table_names()
-            held = {
-                table.name: count for table in (
-                    tables.reservations, tables.passages, tables.leases,
-                    tables.hosts, tables.holds,
-                    tables.instance_reservations)
-                if table.name in present
-                and (count := connection.execute(
-                    sa.select(sa.func.count()).select_from(table)).scalar())}
+        undone = _undone(database, revision)
+        held = _held(database, (
+            table for table in tables.metadata.sorted_tables
+            if table not in _NOT_ASKED
+            and (table not in _SINCE or _SINCE[table] in undone)))
         if held:
             listed = ', '.join(f'{count} rows in {name}'
                                for name, count in held.items())
             raise WouldLoseRows(
-                f'this would delete existing promises ({listed}). Delete the '
-                'reservations first, or accept the loss with '
-                '--accept-data-loss.')
+                'this could lose what older tables have no place for '
+                f'({listed}). The previous release runs on the tables as they '
+                'are: install it, and leave them. Otherwise end the leases '
+                'and reservations first and copy what is to be kept, or '
+                'accept the loss with --accept-data-loss.')
     _run(database, command.downgrade, revision, wait)
+
+
+def _held(database: db_connection.Database,
+          whose: Iterable[sa.Table]) -> dict[str, int]:
+    """Return how many rows there are, by table; none of those without."""
+    with database.read() as connection:
+        present = sa.inspect(connection).get_table_names()
+        return {table.name: count for table in whose
+                if table.name in present
+                and (count := connection.execute(sa.select(
+                    sa.func.count()).select_from(table)).scalar_one())}
+
+
+def _undone(database: db_connection.Database, revision: str) -> list[str]:
+    """Return the revisions that a downgrade undoes.
+
+    :raises UnknownRevision: there is no such revision.
+    """
+    present = version(database)
+    if present is None:
+        return []
+    revisions = script.ScriptDirectory.from_config(_config()).revision_map
+    try:
+        return [each.revision for each in revisions.iterate_revisions(
+            present, revision, select_for_downgrade=True)
+            if each is not None]
+    except alembic_revision.RevisionError as exc:
+        raise UnknownRevision(str(exc)) from exc
 
 
 def ensure_sqlite(database: db_connection.Database) -> None:

@@ -147,6 +147,17 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
                _p.state == in_flight.State.ISSUED.value)).rowcount
 
 
+def void_acts(connection: sa.Connection, node_uuid: str,
+              acts: Collection[str]) -> None:
+    """Delete the tickets for a node that nobody has used.
+
+    :param acts: that they are good for.
+    """
+    connection.execute(sa.delete(tables.passages).where(
+        _p.node_uuid == node_uuid, _p.act.in_(acts),
+        _p.state == in_flight.State.ISSUED.value))
+
+
 def mark(connection: sa.Connection, token: str, node_uuid: str,
          state: in_flight.State,
          expires_at: datetime.datetime | None = None) -> bool:

@@ -22,6 +22,8 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
+import enum
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -32,24 +34,49 @@ _s = tables.providers_seen.c
 _BATCH = 500
 
 
+class Kind(enum.StrEnum):
+    """Providers of which kinds an audit looks at."""
+
+    #: A node of Ironic.
+    NODE = 'node'
+    #: A compute host of Nova.
+    COMPUTE_HOST = 'compute_host'
+    #: The child of a host that offers the classes of leases.
+    LEASE_PROVIDER = 'lease_provider'
+
+
+#: By which names in "resource_class" the release before tells them apart;
+#: there the others are classes of nodes.
+_BEFORE = {Kind.NODE: '', Kind.COMPUTE_HOST: 'COMPUTE_HOST',
+           Kind.LEASE_PROVIDER: 'CUSTOM_RESERVATION'}
+_KINDS = {name: kind for kind, name in _BEFORE.items()}
+
+
 @dataclasses.dataclass(frozen=True)
 class Seen:
     """How a provider was when nothing was wrong with it.
 
-    :ivar expected: who was to have the node: the consumer of our hold, or
-        the owner of a promise that its instance has taken up.
+    :ivar fingerprint: of all that it was compared with; ``None``: unknown.
     """
 
     generation: int
-    resource_class: str
-    expected: str | None
+    kind: Kind
+    fingerprint: str | None
 
 
 def read(connection: sa.Connection) -> dict[str, Seen]:
-    """Read how the providers of nodes were, by uuid."""
-    return {row[0]: Seen(*row[1:]) for row in connection.execute(
-        sa.select(_s.provider_uuid, _s.generation, _s.resource_class,
-                  _s.expected))}
+    """Read how providers were, by uuid."""
+    return {row.provider_uuid: Seen(row.generation, _kind(row),
+                                    row.fingerprint)
+            for row in connection.execute(sa.select(
+                _s.provider_uuid, _s.generation, _s.kind, _s.fingerprint,
+                _s.resource_class))}
+
+
+def _kind(row: Any) -> Kind:
+    # NOTE: the release before says it in another column.
+    return (_KINDS.get(row.resource_class, Kind.NODE) if row.kind is None
+            else Kind(row.kind))
 
 
 def write(connection: sa.Connection, seen: Mapping[str, Seen],
@@ -63,18 +90,21 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
         connection.execute(sa.delete(tables.providers_seen).where(
             _s.provider_uuid.in_(stale[start:start + _BATCH])))
     if seen:
+        # NOTE: no fingerprint of this release is one of the release before,
+        # so that each looks again at what the other has found in order.
         connection.execute(sa.insert(tables.providers_seen), [
             {'provider_uuid': uuid, 'generation': one.generation,
-             'resource_class': one.resource_class,
-             'expected': one.expected, 'seen_at': now}
+             'kind': one.kind.value, 'fingerprint': one.fingerprint,
+             'resource_class': _BEFORE[one.kind],
+             'expected': one.fingerprint, 'seen_at': now}
             for uuid, one in sorted(seen.items())])
 
 
 def look_at(connection: sa.Connection, uuid: str,
             now: datetime.datetime) -> None:
-    """Have the next audit look at a provider, whether or not one has.
+    """Have the next audit look at the provider of a node.
 
     NOTE: of nodes that we know no more, it looks at those alone that are
     here; all others may be anybody's.
     """
-    write(connection, {uuid: Seen(0, '', None)}, (), now)
+    write(connection, {uuid: Seen(0, Kind.NODE, None)}, (), now)

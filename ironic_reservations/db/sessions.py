@@ -101,6 +101,13 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
                                   in wanted.items() if key not in said})
 
 
+def knows_silence(url: sa.URL) -> bool:
+    """Return whether an answer that does not come is given up at last."""
+    return (url.get_backend_name() == 'sqlite' or
+            f'{url.get_backend_name()}+{url.get_driver_name()}'
+            in (*_MYSQL_DRIVERS, *_POSTGRESQL_DRIVERS))
+
+
 def listener(limits: Limits) -> Callable[[Any, Any], None]:
     """Return what is to be called with each new connection to a server."""
     def on_connect(connection: Any, record: Any) -> None:

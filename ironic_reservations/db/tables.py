@@ -136,6 +136,11 @@ reservations = sa.Table(
     sa.Column('place', sa.Integer),
     sa.Column('lessee', sa.String(255)),
     sa.Column('lessee_before', sa.String(255)),
+    # NOTE: when the lease was given the node, and when it was told that the
+    # node is released if nobody deploys it. NULL where that has not happened,
+    # or where the release before has done it.
+    sa.Column('bound_at', UTCDateTime),
+    sa.Column('warned_at', UTCDateTime),
     # NOTE: one for a reservation that binds from now on, NULL for what may
     # share the node with others at other times: NULLs never collide.
     sa.Column('immediate', sa.SmallInteger),
@@ -162,6 +167,9 @@ hosts = sa.Table(
     sa.Column('reservable', sa.Boolean, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
+    # NOTE: what the configuration says, apart from what the operator does.
+    sa.Column('excluded', sa.Boolean, nullable=False,
+              server_default=sa.false()),
     sqlite_autoincrement=True,
     **_MYSQL)
 
@@ -210,8 +218,20 @@ leases = sa.Table(
     sa.Column('attempts', sa.Integer, nullable=False),
     sa.Column('claimed_by', sa.String(255)),
     sa.Column('claimed_until', UTCDateTime),
+    # NOTE: within which it may be planned, and when it is fixed; NULL once it
+    # is, or where its owner set its dates.
+    sa.Column('between_from', UTCDateTime),
+    sa.Column('between_until', UTCDateTime),
+    sa.Column('fix_before', sa.Integer),
+    sa.Column('fix_at', UTCDateTime),
+    # NOTE: of one that waits for an earlier start.
+    sa.Column('wanted_start', UTCDateTime),
+    sa.Column('promised_start', UTCDateTime),
+    sa.Column('priority', sa.Integer),
     sa.Index(None, 'created_at', 'id'),
+    sa.Index(None, 'status', 'promised_start'),
     sa.Index(None, 'project_id', 'created_at'),
+    sa.Index(None, 'fix_at'),
     sa.Index(None, 'due_at'),
     # NOTE: live leases are few beside those that are over.
     sa.Index(None, 'status', 'updated_at'),
@@ -301,6 +321,48 @@ lease_usage = sa.Table(
     sa.Index(None, 'project_id', 'ended_at'),
     **_MYSQL)
 
+#: From when until when nodes were promised, and deployed: day by day.
+usage_periods = sa.Table(
+    'usage_periods', metadata,
+    sa.Column('id', sa.Integer, primary_key=True),
+    # NOTE: whose node was deployed; NULL for what many had at the same time.
+    sa.Column('booking_uuid', sa.String(36)),
+    sa.Column('reservation_id', sa.String(36), nullable=False),
+    sa.Column('lease_id', sa.String(36), nullable=False),
+    sa.Column('project_id', sa.String(255)),
+    # NOTE: empty for nodes without one.
+    sa.Column('resource_class', sa.String(255), nullable=False),
+    sa.Column('kind', sa.String(16), nullable=False),
+    sa.Column('starts_at', UTCDateTime, nullable=False),
+    # NOTE: NULL while it lasts.
+    sa.Column('ended_at', UTCDateTime),
+    sa.Column('hosts', sa.Integer, nullable=False),
+    # NOTE: 1 while it lasts, else NULL: NULLs never collide.
+    sa.Column('running', sa.SmallInteger),
+    sa.UniqueConstraint('booking_uuid', 'running'),
+    sa.Index(None, 'running'),
+    sa.Index(None, 'ended_at'),
+    sa.Index(None, 'project_id', 'ended_at'),
+    sqlite_autoincrement=True,
+    **_MYSQL)
+
+#: Since when the nodes that leases have, and that nobody has deployed, can be
+#: deployed without a break.
+usable_bookings = sa.Table(
+    'usable_bookings', metadata,
+    # NOTE: no foreign key: the release before deletes bookings, too.
+    sa.Column('booking_uuid', sa.String(36), primary_key=True),
+    sa.Column('since', UTCDateTime, nullable=False),
+    **_MYSQL)
+
+#: Since when something is looked at without a break, and the last time.
+looks = sa.Table(
+    'looks', metadata,
+    sa.Column('name', sa.String(32), primary_key=True),
+    sa.Column('since', UTCDateTime, nullable=False),
+    sa.Column('looked_at', UTCDateTime, nullable=False),
+    **_MYSQL)
+
 #: Requests that are on their way to Ironic right now.
 passages = sa.Table(
     'passages', metadata,
@@ -345,21 +407,27 @@ holds = sa.Table(
     # it has been taken back.
     sa.Column('node_uuid', sa.String(36), nullable=False),
     sa.Column('owner', sa.String(36), nullable=False),
-    # NOTE: of a share of a compute host, the amounts are kept instead.
-    sa.Column('resource_class', sa.String(255)),
-    sa.Column('amounts', sa.Text),
+    # NOTE: amounts by class, and whether nobody else may hold anything of the
+    # host; NULL in rows that the release before has written.
+    sa.Column('resources', sa.Text),
+    sa.Column('exclusive', sa.Boolean),
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('user_id', sa.String(255), nullable=False),
     sa.Column('instance_uuid', sa.String(36)),
     sa.Column('state', sa.String(16), nullable=False),
-    sa.Column('landed', sa.Boolean, nullable=False),
+    sa.Column('confirmed', sa.Boolean),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     sa.Column('deadline', UTCDateTime, nullable=False),
-    # NOTE: "node" for what the whole node is held by, the owner for a share
-    # of a compute host, NULL for what is being taken back: NULLs never
-    # collide.
+    # NOTE: "node" where nobody else may hold anything of the host, else the
+    # owner; NULL while it is being taken back: NULLs never collide.
     sa.Column('live', sa.String(36)),
+    # NOTE: for the release before, which knows the three columns above by
+    # these: the class of a whole node, or the amounts of a share of a compute
+    # host; and "confirmed". A later release drops them.
+    sa.Column('resource_class', sa.String(255)),
+    sa.Column('amounts', sa.Text),
+    sa.Column('landed', sa.Boolean, nullable=False),
     sa.UniqueConstraint('node_uuid', 'live'),
     sa.Index(None, 'owner'),
     sa.Index(None, 'state', 'deadline'),
@@ -369,16 +437,20 @@ holds = sa.Table(
     sqlite_autoincrement=True,
     **_MYSQL)
 
-#: How the providers of nodes were when an audit found nothing wrong.
+#: How providers were when an audit found nothing wrong.
 providers_seen = sa.Table(
     'providers_seen', metadata,
     sa.Column('provider_uuid', sa.String(36), primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
-    sa.Column('resource_class', sa.String(255), nullable=False),
-    # NOTE: who was to have the node: our hold, or a promise that its
-    # instance has taken up; NULL for nobody of ours.
-    sa.Column('expected', sa.String(36)),
+    # NOTE: NULL in rows that the release before has written.
+    sa.Column('kind', sa.String(32)),
+    # NOTE: of all that an audit compares it with; NULL: nobody knows.
+    sa.Column('fingerprint', sa.String(36)),
     sa.Column('seen_at', UTCDateTime, nullable=False),
+    # NOTE: by which the release before knows the two columns above. A later
+    # release drops them.
+    sa.Column('resource_class', sa.String(255), nullable=False),
+    sa.Column('expected', sa.String(36)),
     **_MYSQL)
 
 #: What the last audit of Placement has found, by kind.
@@ -388,4 +460,87 @@ placement_drift = sa.Table(
     sa.Column('found', sa.Integer, nullable=False),
     sa.Column('remaining', sa.Integer, nullable=False),
     sa.Column('audited_at', UTCDateTime, nullable=False),
+    **_MYSQL)
+
+#: By which token whose leases are read as a calendar.
+calendar_tokens = sa.Table(
+    'calendar_tokens', metadata,
+    # NOTE: SHA-256, in hexadecimal; the token itself is nowhere.
+    sa.Column('digest', sa.String(64), primary_key=True),
+    # NOTE: a hash of the next two: to MariaDB, a name is the same with spaces
+    # after it.
+    sa.Column('owner', sa.String(64), nullable=False, unique=True),
+    # NOTE: empty where users are not told apart, or have no projects.
+    sa.Column('user_id', sa.String(255), nullable=False),
+    sa.Column('project_id', sa.String(255), nullable=False),
+    sa.Column('roles', sa.Text, nullable=False),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    **_MYSQL)
+
+#: Notices that have been written and are to be sent, or have been.
+outbox = sa.Table(
+    'outbox', metadata,
+    # NOTE: made of the notice and its receiver, so that nothing is written
+    # twice.
+    sa.Column('id', sa.String(36), primary_key=True),
+    sa.Column('notice_id', sa.String(36), nullable=False),
+    sa.Column('channel', sa.String(16), nullable=False),
+    # NOTE: SHA-256, in hexadecimal, of what tells the receivers of a channel
+    # apart: the address of a webhook, which may be a secret; the user whom
+    # mail is for.
+    sa.Column('target', sa.String(64), nullable=False),
+    sa.Column('kind', sa.String(32), nullable=False),
+    # NOTE: no foreign key: a lease may be deleted before its end is told.
+    sa.Column('lease_id', sa.String(36), nullable=False),
+    sa.Column('project_id', sa.String(255)),
+    sa.Column('user_id', sa.String(255)),
+    sa.Column('payload', sa.Text, nullable=False),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    # NOTE: when it is to be sent; NULL: not any more.
+    sa.Column('due_at', UTCDateTime),
+    sa.Column('attempts', sa.Integer, nullable=False),
+    sa.Column('claimed_by', sa.String(36)),
+    sa.Column('claimed_until', UTCDateTime),
+    sa.Column('done_at', UTCDateTime),
+    sa.Column('outcome', sa.String(16)),
+    # NOTE: why it could not be sent the last time, in words.
+    sa.Column('complaint', sa.Text),
+    sa.Index(None, 'channel', 'target', 'due_at'),
+    sa.Index(None, 'due_at', 'created_at'),
+    sa.Index(None, 'done_at'),
+    **_MYSQL)
+
+#: When operators have nodes for maintenance.
+maintenance_windows = sa.Table(
+    'maintenance_windows', metadata,
+    sa.Column('id', sa.String(36), primary_key=True),
+    sa.Column('name', sa.String(80), nullable=False),
+    sa.Column('reason', sa.Text, nullable=False),
+    sa.Column('starts_at', UTCDateTime, nullable=False),
+    sa.Column('ends_at', UTCDateTime, nullable=False),
+    sa.Column('drain', sa.Boolean, nullable=False),
+    sa.Column('project_id', sa.String(255)),
+    sa.Column('user_id', sa.String(255)),
+    sa.Column('created_at', UTCDateTime, nullable=False),
+    sa.Column('updated_at', UTCDateTime),
+    sa.Index(None, 'ends_at'),
+    **_MYSQL)
+
+#: The nodes of such windows, each with a time of its own.
+maintenance_nodes = sa.Table(
+    'maintenance_nodes', metadata,
+    sa.Column('id', sa.Integer, primary_key=True),
+    sa.Column('window_id', sa.String(36),
+              sa.ForeignKey('maintenance_windows.id', ondelete='CASCADE'),
+              nullable=False),
+    sa.Column('node_uuid', sa.String(36),
+              sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
+              nullable=False),
+    sa.Column('starts_at', UTCDateTime, nullable=False),
+    sa.Column('ends_at', UTCDateTime, nullable=False),
+    sa.Column('state', sa.String(16), nullable=False),
+    sa.UniqueConstraint('window_id', 'node_uuid'),
+    sa.Index(None, 'node_uuid', 'state'),
+    sa.Index(None, 'state', 'starts_at'),
+    sqlite_autoincrement=True,
     **_MYSQL)

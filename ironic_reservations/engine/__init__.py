@@ -24,6 +24,7 @@ from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement as placement_client
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import connection
+from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import snapshots
@@ -36,7 +37,8 @@ class Engine:
     :ivar clock: the time by which all processes judge promises.
     :ivar timer: seconds, never set back: for what this process judges for
         itself.
-    :ivar snapshots: what this process knows of all hosts.
+    :ivar snapshots: what this process knows of all hosts,
+    :ivar lease_parts: and of leases that were listed.
     :ivar ironic: Ironic as seen by this service; ``None`` where the mirror
         is all that there is (tools, tests of the timeline).
     :ivar placement: where promised nodes are held; ``None`` where they are
@@ -54,6 +56,8 @@ class Engine:
     placement: placement_client.Placement | None = None
     nova: nova_client.Nova | None = None
     timer: clock_module.Timer = clock_module.elapsed
+    lease_parts: lease_parts.KnownParts = dataclasses.field(
+        default_factory=lease_parts.KnownParts)
 
     def serialized(self) -> Engine:
         """Return this engine for workers that use the database in turn."""

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Telling whoever listens what became of a reservation or a lease.
+"""Notifications of what became of a reservation or a lease.
 
 Over oslo.messaging, as the operator configures it; by default nobody is told
 and no broker is needed.
@@ -39,6 +39,8 @@ DELETE = 'reservation.delete'
 LEASE_CREATE = 'lease.create'
 LEASE_UPDATE = 'lease.update'
 LEASE_DELETE = 'lease.delete'
+#: Nodes of a lease are released if nobody deploys them.
+NO_SHOW_WARNING = 'lease.no_show_warning'
 #: What happens to a lease by the clock.
 LEASE_EVENTS = {kind: f'lease.event.{kind.value}'
                 for kind in leases.EventType}
@@ -49,6 +51,14 @@ EXPIRED = 'expired'
 #: or others.
 DEGRADED = 'degraded'
 REPLACED = 'replaced'
+#: Or its dates, which its owner left open, have changed, or do not any more.
+SLID = 'slid'
+FIXED = 'fixed'
+MOVED_EARLIER = 'moved_earlier'
+#: Nodes were released that nobody has deployed.
+NO_SHOW = 'no_show'
+#: Nodes that a lease has are booked for maintenance.
+MAINTENANCE = 'maintenance'
 #: A request that came late was carried out on a node of another's.
 OVERTAKEN = 'overtaken'
 
@@ -97,7 +107,8 @@ class Announcer:
         :param event: one of the events above.
         :param reason: why, where it was not by request.
         """
-        if reason is not None or event in LEASE_EVENTS.values():
+        if reason is not None or event in (NO_SHOW_WARNING,
+                                           *LEASE_EVENTS.values()):
             self.audit.record(
                 audit.Way.SERVICE, 'update', 'lease', lease.id, code=reason,
                 name=event)

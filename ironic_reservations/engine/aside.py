@@ -23,20 +23,23 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
+import sqlalchemy as sa
+
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.planner import displace
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.pool import pool
-from ironic_reservations.planner.pool import room
+from ironic_reservations.planner import timeline
 
 #: Hosts that can serve no lease are tried one by one, up to so many.
 _ODD = 8
@@ -51,7 +54,7 @@ class Room:
     """
 
     node_uuid: str
-    horizon: snapshots.Snapshot
+    snapshot: snapshots.Snapshot
     difference: difference_module.Difference
     until: datetime.datetime | None
 
@@ -74,20 +77,20 @@ def one_of(engine: Engine, nodes: Sequence[facts.Node],
         nothing else was found.
     :raises Conflict: the node has changed since it was read.
     """
-    horizon = engine.snapshots.snapshot(engine.database, now)
-    known = {number: node for number, node in _numbered(horizon, nodes)}
-    fit = [number for number in known if horizon.usable >> number & 1]
+    snapshot = engine.snapshots.snapshot(engine.database, now)
+    known = {number: node for number, node in _numbered(snapshot, nodes)}
+    fit = [number for number in known if snapshot.usable >> number & 1]
     start, end = instants.instant(now), _instant(until)
-    found = room.first(horizon.pool, fit, start, end, ordered)
+    found = displace.first(snapshot.timeline, fit, start, end, ordered)
     if found is not None:
         number, plan = found
-        _check(horizon, number, known[number])
-        return _made(horizon, number, end, plan.pool)
+        _check(snapshot, number, known[number])
+        return _made(snapshot, number, end, plan.timeline)
     odd = [number for number in known if number not in set(fit)]
     for number in odd[:_ODD]:
-        made = _cleared(engine, horizon, number, start, end)
+        made = _cleared(engine, snapshot, number, start, end)
         if not made.lost:
-            _check(horizon, number, known[number])
+            _check(snapshot, number, known[number])
             return made
     return None
 
@@ -100,16 +103,30 @@ def on(engine: Engine, node: facts.Node, now: datetime.datetime,
     :param until: how long it is needed; ``None``: nobody knows.
     :raises Conflict: the node has changed since it was read.
     """
-    horizon = engine.snapshots.snapshot(engine.database, now)
-    for number, _ in _numbered(horizon, (node,)):
-        _check(horizon, number, node)
-        return _cleared(engine, horizon, number, instants.instant(now),
+    snapshot = engine.snapshots.snapshot(engine.database, now)
+    for number, _ in _numbered(snapshot, (node,)):
+        _check(snapshot, number, node)
+        return _cleared(engine, snapshot, number, instants.instant(now),
                         _instant(until))
     raise db_connection.Conflict(f'node {node.uuid} is no host any more')
 
 
+def write_notices(engine: Engine, connection: sa.Connection, made: Room,
+                  now: datetime.datetime) -> None:
+    """Write to the owners whose leases have fewer nodes than promised.
+
+    Belongs into the transaction that makes the room, after its commit.
+    """
+    if made.lost and notices.wanted(engine.conf):
+        for lease in db_leases.read_of_reservations(connection, made.lost):
+            notices.write(
+                engine.conf, connection, notices.Kind.BROKEN, lease, now,
+                'A node that was promised to the lease is used by somebody '
+                'else, as the operator allows.')
+
+
 def tell(engine: Engine, made: Room) -> None:
-    """Tell whoever listens which leases have fewer nodes than promised."""
+    """Notify which leases have fewer nodes than promised."""
     if made.lost:
         with engine.database.read() as connection:
             degraded = db_leases.read_of_reservations(connection, made.lost)
@@ -122,29 +139,29 @@ def _instant(until: datetime.datetime | None) -> int:
     return standing.ALWAYS[1] if until is None else instants.instant(until)
 
 
-def _numbered(horizon: snapshots.Snapshot, nodes: Iterable[facts.Node]
+def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[facts.Node]
               ) -> Iterable[tuple[int, facts.Node]]:
-    there = {uuid: number for number, uuid in enumerate(horizon.fleet.uuids)
-             if horizon.standings[number] is not None}
+    there = {uuid: number for number, uuid in enumerate(snapshot.fleet.uuids)
+             if snapshot.standings[number] is not None}
     for node in nodes:
         if node.uuid in there:
             yield there[node.uuid], node
 
 
-def _check(horizon: snapshots.Snapshot, number: int,
+def _check(snapshot: snapshots.Snapshot, number: int,
            node: facts.Node) -> None:
     # NOTE: what was read of the node and what was planned on have to be of
     # one moment, since the commit names one generation for both.
-    if horizon.generation(number)[1] != node.generation:
+    if snapshot.generation(number)[1] != node.generation:
         raise db_connection.Conflict(f'node {node.uuid} has changed')
 
 
-def _cleared(engine: Engine, horizon: snapshots.Snapshot, number: int,
+def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
              start: int, end: int) -> Room:
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     leaving: dict[str, leases.NodeBooking] = {}
     demands = []
-    for booking, wanted in horizon.standing(number).promised:
+    for booking, wanted in snapshot.standing(number).promised:
         if not start < instants.instant(booking.starts_at) < end or (
                 booking.begun):
             continue
@@ -152,29 +169,29 @@ def _cleared(engine: Engine, horizon: snapshots.Snapshot, number: int,
             f'{standing.name(booking)}:home', [booking],
             instants.instant(booking.starts_at),
             instants.instant(booking.ends_at),
-            horizon.eligible(wanted) & ~(1 << number), margin,
-            horizon.standing(number))
+            snapshot.eligible(wanted) & ~(1 << number), margin,
+            snapshot.standing(number))
         demands.append(demand)
         leaving[demand.id] = booking
-    cleared = room.clear(horizon.pool, number, start, end, demands)
-    return _made(horizon, number, end, cleared.pool,
+    cleared = displace.clear(snapshot.timeline, number, start, end, demands)
+    return _made(snapshot, number, end, cleared.timeline,
                  {f'{key}/0': booking for key, booking in leaving.items()},
                  tuple(leaving[key] for key in cleared.homeless))
 
 
-def _made(horizon: snapshots.Snapshot, number: int, end: int,
-          after: pool.Pool,
+def _made(snapshot: snapshots.Snapshot, number: int, end: int,
+          after: timeline.Timeline,
           renamed: dict[str, leases.NodeBooking] | None = None,
           lost: tuple[leases.NodeBooking, ...] = ()) -> Room:
-    difference = difference_module.compare(horizon, after, renamed=renamed)
-    here = seen.Seen(dict([horizon.generation(number)]))
+    difference = difference_module.compare(snapshot, after, renamed=renamed)
+    here = seen.Seen(dict([snapshot.generation(number)]))
     # NOTE: what is planned on a host that can serve nothing new does not
     # stand on the timeline, but it is there.
-    starts = [booking.start for booking in after.on(number)]
+    starts = [booking.start for booking in after.rows[number]]
     starts.extend(instants.instant(booking.starts_at) for booking, _
-                  in horizon.standing(number).promised
+                  in snapshot.standing(number).promised
                   if booking not in difference.homes)
     later = min((start for start in starts if start >= end), default=None)
-    return Room(horizon.fleet.uuids[number], horizon, dataclasses.replace(
+    return Room(snapshot.fleet.uuids[number], snapshot, dataclasses.replace(
         difference, seen=difference.seen.also(here), lost=lost),
         None if later is None else instants.moment(later))

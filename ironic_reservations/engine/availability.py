@@ -14,22 +14,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
+from ironic_reservations.model import leases
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner.pool import offers as pool_offers
+from ironic_reservations.planner import offers
 
 #: How far ahead the earliest start is looked for.
 _AHEAD = datetime.timedelta(days=366)
+_MINUTE = datetime.timedelta(minutes=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,16 +65,30 @@ class Availability:
 
     :ivar earliest: when as many hosts as were asked about can be had for as
         long as was asked about.
+    :ivar slots: the first starts from which on they can be, if asked for.
     """
 
     classes: tuple[ClassAvailability, ...]
     earliest: datetime.datetime | None = None
+    slots: tuple[datetime.datetime, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Caller:
+    """Who would ask for a lease.
+
+    :ivar allowed: the limits that hold for the caller.
+    """
+
+    project_id: str | None
+    allowed: limits.Limits
 
 
 def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
          resource_class: str | None = None, hypervisor_properties: str = '',
          resource_properties: str = '', count: int | None = None,
-         duration: int | None = None) -> Availability:
+         duration: int | None = None, slots: int | None = None,
+         caller: Caller = Caller(None, limits.NONE)) -> Availability:
     """Count the free hosts of each resource class over time.
 
     :param resource_class: of one class only.
@@ -78,6 +97,9 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     :param count: find the earliest start, within a year of ``start``, for so
         many hosts
     :param duration: for so many seconds.
+    :param slots: find so many starts, so that the lease ends within the
+        window.
+    :param caller: who would get the leases of the slots.
     :raises InvalidValue: the window or the properties make no sense.
     """
     if end <= start:
@@ -87,24 +109,27 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     if (count is None) != (duration is None):
         raise errors.InvalidValue(
             'For the earliest start, send both "count" and "duration".')
+    if slots is not None and count is None:
+        raise errors.InvalidValue(
+            'For slots, send "count" and "duration" as well.')
     if count is not None and not (count > 0 and (duration or 0) > 0):
         raise errors.InvalidValue(
             '"count" and "duration" must be greater than zero.')
     wanted = lease_terms.requirement(hypervisor_properties,
                                      resource_properties)
-    horizon = retry.until_committed(lambda: engine.snapshots.snapshot(
+    snapshot = retry.until_committed(lambda: engine.snapshots.snapshot(
         engine.database, engine.clock(), (wanted,)))
-    hosts = horizon.eligible(wanted)
+    hosts = snapshot.eligible(wanted)
     by_class: dict[str | None, list[int]] = {}
     for number in fleet.members(hosts):
-        name = horizon.standing(number).host.node.resource_class
+        name = snapshot.standing(number).host.node.resource_class
         if resource_class in (None, name):
             by_class.setdefault(name, []).append(number)
     classes = tuple(ClassAvailability(name, len(numbers), tuple(
         Span(instants.moment(span.start), instants.moment(span.end),
              span.free)
         for span in availability.free_counts(
-            horizon.timeline, fleet.mask(numbers), instants.instant(start),
+            snapshot.timeline, fleet.mask(numbers), instants.instant(start),
             instants.instant(end))))
         for name, numbers in sorted(by_class.items(),
                                     key=lambda item: item[0] or ''))
@@ -112,12 +137,16 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
         return Availability(classes)
     everyone = [number for numbers in by_class.values()
                 for number in numbers]
-    return Availability(classes, _earliest(
-        engine, horizon, fleet.mask(everyone), max(start, horizon.now),
-        count, datetime.timedelta(seconds=duration)))
+    wanted_hosts = fleet.mask(everyone)
+    lasting = datetime.timedelta(seconds=duration)
+    earliest = _earliest(engine, snapshot, wanted_hosts,
+                         max(start, snapshot.now), count, lasting)
+    return Availability(classes, earliest, () if slots is None else _slots(
+        engine, snapshot, wanted_hosts, (start, end), count, lasting, slots,
+        caller))
 
 
-def _earliest(engine: Engine, horizon: snapshots.Snapshot, hosts: int,
+def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
               start: datetime.datetime, count: int,
               duration: datetime.timedelta) -> datetime.datetime | None:
     try:
@@ -130,7 +159,42 @@ def _earliest(engine: Engine, horizon: snapshots.Snapshot, hosts: int,
     if hosts.bit_count() < count:
         return None
     margin = engine.conf.leases.cleaning_time * instants.SECOND
-    offer = pool_offers.soonest(horizon.pool, [bookings.Demand(
+    offer = offers.soonest(snapshot.timeline, [bookings.Demand(
         'earliest', instants.instant(start), instants.instant(end), count,
         count, hosts, margin)], instants.instant(latest))
     return None if offer is None else instants.moment(offer.demands[0].start)
+
+
+def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
+           window: tuple[datetime.datetime, datetime.datetime], count: int,
+           duration: datetime.timedelta, most: int,
+           caller: Caller) -> tuple[datetime.datetime, ...]:
+    """Return the first starts of leases that would be accepted."""
+    begin, latest = window
+    if begin <= snapshot.now:
+        # NOTE: so that what begins then can be asked for for a while.
+        begin = snapshot.now.replace(second=0, microsecond=0) + _MINUTE
+    if latest - begin < duration or hosts.bit_count() < count:
+        return ()
+    project = lease_limits.Project(caller.allowed, (), 0, snapshot.now)
+    if caller.allowed.counted:
+        with engine.database.snapshot() as connection:
+            project = lease_limits.read(caller.allowed, connection,
+                                        caller.project_id, snapshot.now)
+
+    def permits(demands: Sequence[bookings.Demand]) -> bool:
+        start, end = (instants.moment(demands[0].start),
+                      instants.moment(demands[0].end))
+        try:
+            project.check_one_more()
+            lease_terms.check_window(caller.allowed, start, end, snapshot.now)
+        except errors.LeaseLimit:
+            return False
+        return project.permits(leases.LeaseAsk(
+            '', end, (leases.Wish(count, count),), start))
+    found = offers.starts(snapshot.timeline, [bookings.Demand(
+        'slot', instants.instant(begin), instants.instant(begin + duration),
+        count, count, hosts,
+        engine.conf.leases.cleaning_time * instants.SECOND)],
+        instants.instant(latest), most, instants.SECOND, permits)
+    return tuple(instants.moment(demands[0].start) for demands in found)

@@ -56,11 +56,11 @@ class Choice:
 
     @property
     def free_until(self) -> datetime.datetime | None:
-        """Give when the node is promised to a lease next, if it is."""
+        """Return when the node is promised to a lease next, if it is."""
         if self.room is not None:
             return self.room.until
         occupancy = self.view.snapshot.occupancies.get(self.node.uuid)
-        return None if occupancy is None else occupancy.leased.later
+        return None if occupancy is None else occupancy.later
 
 
 def choose(engine: Engine, ask: pick.Ask, view: plan.View,
@@ -135,7 +135,7 @@ class _Choosing:
         return made
 
     def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
-        """Tell whether a node has no obstacle but what moves aside."""
+        """Return whether a node has no obstacle but what moves aside."""
         return pick.why_not(
             self._ask, uuid, snapshot.nodes.get(uuid),
             snapshot.occupancies.get(uuid), snapshot.now, self._sees) is None

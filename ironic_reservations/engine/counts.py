@@ -19,14 +19,17 @@ import dataclasses
 
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import Engine
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import notices as model_notices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,12 +43,15 @@ class Live:
         known.
     :ivar uncertain_for: since when the oldest of them should have had an
         answer, in seconds.
+    :ivar leased: how many nodes leases have, and how many of them are
+        deployed, by class.
     """
 
     reservations: Mapping[facts.State, int]
     leases: Mapping[leases.LeaseStatus, tuple[int, int]]
     uncertain: int
     uncertain_for: float
+    leased: Mapping[str, tuple[int, int]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +66,20 @@ class Held:
     drift: Mapping[hold_audit.Kind, placement_drift.Drift]
 
 
+@dataclasses.dataclass(frozen=True)
+class Notices:
+    """What has become of the notices over one channel.
+
+    :ivar waiting: how many have not been sent.
+    :ivar oldest: since when the oldest of them has waited, in seconds.
+    :ivar given_up: how many were given up and are still kept.
+    """
+
+    waiting: int
+    oldest: float
+    given_up: int
+
+
 def live(engine: Engine) -> Live:
     """Count reservations, leases and requests.
 
@@ -70,8 +90,10 @@ def live(engine: Engine) -> Live:
         reservations = db_reservations.count_live(connection, now)
         standing = db_lease_work.count(connection)
         overdue, since = db_passages.count_overdue(connection, now)
+        leased = db_usage_periods.count_now(connection, now)
     return Live(reservations, standing, overdue,
-                0 if since is None else (now - since).total_seconds())
+                0 if since is None else (now - since).total_seconds(),
+                leased)
 
 
 def held(engine: Engine) -> Held:
@@ -82,3 +104,22 @@ def held(engine: Engine) -> Held:
     with engine.database.read() as connection:
         return Held(db_holds.count(connection),
                     placement_drift.read(connection))
+
+
+def notices(engine: Engine) -> Mapping[model_notices.Channel, Notices]:
+    """Count notices, by how they are sent.
+
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    now = engine.clock()
+    with engine.database.read() as connection:
+        waiting = db_outbox.count_waiting(connection)
+        given_up = db_outbox.count_given_up(connection)
+    counted = {}
+    for channel in model_notices.Channel:
+        there = waiting.get(channel, db_outbox.Waiting(0, None))
+        counted[channel] = Notices(
+            there.count, 0 if there.since is None
+            else (now - there.since).total_seconds(),
+            given_up.get(channel, 0))
+    return counted

@@ -21,7 +21,7 @@ from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner import timeline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Difference:
     lost: tuple[leases.NodeBooking, ...] = ()
 
 
-def compare(horizon: snapshots.Snapshot, after: pool.Pool,
+def compare(snapshot: snapshots.Snapshot,
+            after: timeline.Timeline | timeline.Draft,
             own: frozenset[str] = frozenset(),
             renamed: Mapping[str, leases.NodeBooking] | None = None
             ) -> Difference:
@@ -51,21 +52,18 @@ def compare(horizon: snapshots.Snapshot, after: pool.Pool,
     :param renamed: bookings that have been planned anew, by what the planner
         calls them now.
     """
-    whole, shared = horizon.timeline.rows, horizon.pool.rows
-    touched = [number for number, row in enumerate(after.timeline.rows)
-               if row is not whole[number]
-               or after.rows[number] is not shared[number]]
+    touched = list(timeline.differing(after, snapshot.timeline))
     rows: dict[str, leases.NodeBooking] = dict(renamed or {})
     for number in touched:
-        for booking, _ in horizon.standing(number).promised:
+        for booking, _ in snapshot.standing(number).promised:
             rows[standing.name(booking)] = booking
     homes: dict[leases.NodeBooking, str] = {}
     for number in touched:
-        uuid = horizon.fleet.uuids[number]
-        for placed in after.on(number):
+        uuid = snapshot.fleet.uuids[number]
+        for placed in after.rows[number]:
             row = rows.get(placed.id)
             if row is not None and row.node_uuid != uuid and (
                     placed.id not in own):
                 homes[row] = uuid
     return Difference(seen_module.Seen(dict(
-        horizon.generation(number) for number in touched)), homes)
+        snapshot.generation(number) for number in touched)), homes)

@@ -36,7 +36,7 @@ def no_marker(marker: str) -> errors.ReservationNotFound:
 
 
 def unknown(uuid: str) -> str:
-    """Say that there is no such reservation."""
+    """Return the sentence for a reservation that does not exist."""
     return (f'There is no reservation {uuid}: it never existed, has expired, '
             'was deleted, or belongs to another project.')
 

@@ -27,11 +27,13 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import leasable
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
 
 Property = db_hosts.Property
@@ -104,6 +106,7 @@ def _open(engine: Engine, nodes: Sequence[facts.Node],
           ) -> list[leases.Host]:
     _check(capabilities)
     uuids = [node.uuid for node in nodes]
+    decided = leasable.rules(engine.conf)
 
     def attempt() -> list[int]:
         now = engine.clock()
@@ -124,8 +127,8 @@ def _open(engine: Engine, nodes: Sequence[facts.Node],
             for node in new:
                 if node.uuid not in known:
                     db_nodes.insert_node(connection, node, 1, asked_at)
-            ids = [db_hosts.insert(connection, node.uuid, now)
-                   for node in new]
+            ids = [db_hosts.insert(connection, node.uuid, now,
+                                   decided.close(node)) for node in new]
             db_hosts.write_capabilities(connection, ids, capabilities, now)
         return ids
     ids = retry.until_committed(attempt)
@@ -184,19 +187,26 @@ def find(engine: Engine, ident: str) -> leases.Host:
 
 def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
            reservable: bool | None = None) -> leases.Host:
-    """Say something else of a host, or close it to new leases.
+    """Change what is said of a host, or close it to new leases.
 
     Leases that have been promised stay where they are, unless the host is
     closed: then those that have not started are planned anew.
 
     :param changes: ``None`` takes a capability back.
     :raises HostNotFound: there is none.
+    :raises HostDecided: the configuration closes it.
     :raises InvalidValue: a capability has a name that is taken.
     """
     _check(changes)
 
     def attempt() -> None:
         now, host = engine.clock(), get(engine, host_id)
+        if reservable and host.excluded:
+            raise errors.HostDecided(
+                f'Host {host_id} is closed by the configuration: '
+                '"closed_nodes" or "closed_traits" in the section [leases] of '
+                'ironic-reservations.conf has its name, its UUID or one of '
+                'its traits. Change that to open it.')
         with engine.database.write() as connection:
             commit.commit(connection, seen_module.of_nodes([host.node]), now)
             db_hosts.update(connection, host_id, host.node.uuid, now,
@@ -212,9 +222,17 @@ def remove(engine: Engine, host_id: int) -> None:
 
     :raises HostNotFound: there is none.
     :raises HostInUse: leases have been promised it.
+    :raises HostDecided: the configuration opens it.
     """
     def attempt() -> None:
         host = get(engine, host_id)
+        if (leasable.rules(engine.conf).open(host.node)
+                and host.node.provision_state != node_condition.GONE):
+            raise errors.HostDecided(
+                f'Host {host_id} cannot be deleted, since all nodes are '
+                'hosts: "hosts" in the section [leases] of '
+                'ironic-reservations.conf is "all". Set "reservable" to false '
+                'to close it to new leases.')
         with engine.database.read() as connection:
             promised = db_bookings.read_of_hosts(connection,
                                                  node_uuid=host.node.uuid)

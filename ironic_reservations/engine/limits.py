@@ -54,6 +54,7 @@ class Limits:
     max_instance_hours_per_project: int = 0
     max_per_project: int = 0
     max_lifetime: int = 0
+    extension_notice: int = 0
 
     @property
     def counted(self) -> bool:
@@ -68,6 +69,8 @@ BY_GROUP = {
                'max_instance_hours_per_project', 'max_duration',
                'max_horizon'),
     'reservations': ('max_per_project', 'max_lifetime')}
+#: Those that nothing is used of, and that are not shown as limits.
+_UNSHOWN = {'leases': ('extension_notice',), 'reservations': ()}
 _COUNTED = BY_GROUP['leases'][:5]
 NONE = Limits()
 
@@ -86,7 +89,8 @@ def of(conf: cfg.ConfigOpts, group: str, exempt: bool = False,
     if exempt or not conf.leases.project_limits:
         return NONE
     return Limits(**{
-        name: conf[group][name] for name in BY_GROUP[group]
+        name: conf[group][name]
+        for name in (*BY_GROUP[group], *_UNSHOWN[group])
         if projects or _is_set(conf, group, name)})
 
 

@@ -152,7 +152,7 @@ def _apply(engine: Engine, rows: _Rows,
 
 
 def _unsettled(rows: _Rows, node: facts.Node) -> facts.Reservation | None:
-    """Give the reservation on which the state of its node may tell.
+    """Return the reservation on which the state of its node may tell.
 
     NOTE: one whose node was not there yet when the nodes were read is newer
     than they are; the next pass looks at it.

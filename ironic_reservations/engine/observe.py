@@ -68,7 +68,7 @@ class Look:
             snapshot = self._confirmed(snapshot, doubtful)
 
     def at(self, snapshot: pick.Snapshot, uuid: str) -> pick.Snapshot:
-        """Give the snapshot with one node confirmed."""
+        """Return the snapshot with one node confirmed."""
         if self._observer is None or uuid in self._asked:
             return snapshot
         return self._confirmed(snapshot, [uuid])

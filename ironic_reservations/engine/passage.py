@@ -42,6 +42,7 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import aside
 from ironic_reservations.engine import choose
@@ -58,6 +59,8 @@ from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
@@ -76,6 +79,7 @@ class Passage:
         comes to nothing, none did.
     :ivar lease_reservation_id: the lease reservation that was shown.
     :ivar instance_uuid: of an allocation.
+    :ivar uses: whether a lease uses its node, if this comes to anything.
     """
 
     token: str
@@ -85,6 +89,7 @@ class Passage:
     first: bool = False
     lease_reservation_id: str | None = None
     instance_uuid: str | None = None
+    uses: bool = False
 
 
 def admit(engine: Engine, node_uuid: str, proof: str | None = None,
@@ -108,6 +113,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
     :raises ProofRequired: the node is reserved, or leased.
     :raises ProofInvalid: not by what was shown.
     :raises ReservationRequired: it is free, and that is not enough.
+    :raises NodeInMaintenance: a maintenance window has it.
     :raises NodePromised: a lease needs it later.
     :raises ProofUnknown: Placement does not tell.
     :raises DatabaseUnavailable: it cannot be known.
@@ -122,10 +128,13 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
                 connection, (node_uuid,), with_traits=False).get(node_uuid)
             held = db_reservations.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid)
-            promised = db_bookings.read_of_node(connection, node_uuid, now)
+            promised, windows = db_bookings.read_with_windows(
+                connection, node_uuid, now)
             needed = required or act is planner_admit.Act.USE and (
                 _closed(engine, connection, node_uuid))
-        leased = leases.of_node(promised, now)
+        leased = dataclasses.replace(
+            leases.of_node(promised, now), maintained=maintenance.of_node(
+                windows, now))
         claim = shown_claim
         verdict = planner_admit.admit(claim, held, now, needed, leased, act)
         if (verdict is planner_admit.Verdict.PROOF_REQUIRED
@@ -139,14 +148,19 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
             claim = planner_admit.Claim(leased.holder)
             verdict = planner_admit.admit(claim, held, now, needed, leased,
                                           act)
+        if verdict is planner_admit.Verdict.IN_MAINTENANCE:
+            raise refused_passage.maintained(node_uuid, leased.maintained,
+                                             now)
         if not verdict.passes:
             raise refused_passage.refusal(verdict, node_uuid, claim, held,
                                           promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
-            return _open(engine, node, None, None, now, deadline,
-                         starting=_starting(promised, claim.proof),
-                         lease_reservation_id=claim.proof), None
+            through = _open(engine, node, None, None, now, deadline,
+                            starting=_starting(promised, claim.proof),
+                            lease_reservation_id=claim.proof)
+            return dataclasses.replace(
+                through, uses=act is planner_admit.Act.USE), None
         shown = held if verdict is planner_admit.Verdict.PROVEN else None
         room = (_make_room(engine, node, now, leased)
                 if node is not None and act.lasts else None)
@@ -181,14 +195,14 @@ def _let_through(attempt: Callable[[], tuple[Passage, aside.Room | None]]
 
 def _closed(engine: Engine, connection: sa.Connection,
             node_uuid: str) -> bool:
-    """Tell whether the node is a host that nobody uses without a promise."""
+    """Return whether the node is a host that nobody uses without a promise."""
     return (engine.conf.leases.without_reservation == 'require'
             and bool(db_hosts.read_node_uuids(connection, (node_uuid,))))
 
 
 def _starting(promised: Iterable[leases.NodeBooking],
               proof: str | None) -> list[leases.NodeBooking]:
-    """Give the bookings that have begun and that nobody has bound yet.
+    """Return the bookings that have begun and that nobody has bound yet.
 
     NOTE: from its first use on, a node is not to be exchanged for another.
     One to which the lessee is just being written is not, either; whoever
@@ -357,6 +371,8 @@ def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
         commit.commit(connection, seen.picked(node, confirmed), now,
                       None if room is None else room.difference,
                       (node.uuid, token))
+        if room is not None:
+            aside.write_notices(engine, connection, room, now)
         db_bookings.update_state(connection, starting,
                                  leases.BookingState.BOUND, now)
         # NOTE: a renewal that began in time may come in late; it must not
@@ -455,7 +471,8 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
     """
     return _close(
         engine, passage, succeeded, node, lambda connection:
-        db_passages.delete(connection, passage.token, passage.node_uuid))
+        db_passages.delete(connection, passage.token, passage.node_uuid),
+        succeeded and passage.uses)
 
 
 def settle(engine: Engine, row: in_flight.InFlight,
@@ -468,12 +485,14 @@ def settle(engine: Engine, row: in_flight.InFlight,
     return _close(
         engine, Passage(row.token or '', row.node_uuid, engine.timer(),
                         row.reservation_uuid), False, node,
-        lambda connection: db_passages.delete_as_read(connection, row))
+        lambda connection: db_passages.delete_as_read(connection, row),
+        # NOTE: whoever may have used a node counts as one who has.
+        row.act is None and row.reservation_uuid is None)
 
 
 def _close(engine: Engine, passage: Passage, succeeded: bool,
            node: facts.Node | None,
-           delete: Callable[[sa.Connection], bool]) -> bool:
+           delete: Callable[[sa.Connection], bool], uses: bool) -> bool:
     def attempt() -> tuple[bool, facts.Reservation | None]:
         now = engine.clock()
         with engine.database.read() as connection:
@@ -483,6 +502,8 @@ def _close(engine: Engine, passage: Passage, succeeded: bool,
             held = (None if passage.reservation_uuid is None else
                     db_reservations.read_by_uuid(connection,
                                                  passage.reservation_uuid))
+            used = (db_usage_periods.read_unrecorded(
+                connection, now, passage.node_uuid) if uses else [])
         if known is None:
             return True, None
         with engine.database.write() as connection:
@@ -498,6 +519,9 @@ def _close(engine: Engine, passage: Passage, succeeded: bool,
                 # NOTE: it is no longer what the mirror says it is; what it
                 # is instead, the next poll tells.
                 db_nodes.doubt(connection, passage.node_uuid)
+            db_usage_periods.begin(
+                connection, used, now, succeeded or (
+                    node is not None and node_condition.occupied(node)))
             if held is None or held.state is not facts.State.STARTING:
                 return True, None
             state = _settled(passage, held, succeeded, node)
@@ -515,7 +539,7 @@ def _close(engine: Engine, passage: Passage, succeeded: bool,
 
 def _settled(passage: Passage, held: facts.Reservation, succeeded: bool,
              node: facts.Node | None) -> facts.State | None:
-    """Tell what becomes of the reservation that was shown.
+    """Return what becomes of the reservation that was shown.
 
     :returns: ``None`` where it cannot be told yet: a request before this one
         may have died after Ironic had accepted it.  The reconciler looks.

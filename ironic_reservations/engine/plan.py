@@ -116,7 +116,7 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
 
 
 def wanted(connection: sa.Connection, ask: pick.Ask) -> db_nodes.Wanted:
-    """Give what a node must be like, in words of Ironic."""
+    """Return what a node must be like, in words of Ironic."""
     names: tuple[str, ...] | None = None
     if ask.resource_class is not None:
         names = (ask.resource_class,)
@@ -129,7 +129,7 @@ def wanted(connection: sa.Connection, ask: pick.Ask) -> db_nodes.Wanted:
 
 
 def hosts_closed(engine: Engine, need: Need) -> bool:
-    """Tell whether hosts of leases are not for this."""
+    """Return whether hosts of leases are not for this."""
     return (need.bare
             and engine.conf.leases.without_reservation == 'require')
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Saying why a guarded request is refused, and no more than that."""
+"""Sentences on why a guarded request is refused, and no more than that."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 
 
 def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
@@ -98,3 +99,16 @@ def promised(node_uuid: str,
         'on, and no other node was found for that lease. Use another node, or '
         'make a lease that ends before that time.', node_uuid=node_uuid,
         since=since.isoformat())
+
+
+def maintained(node_uuid: str, windows: maintenance.Maintained,
+               now: datetime.datetime) -> errors.NodeInMaintenance:
+    """Make the answer to one who would use a node in its maintenance."""
+    assert windows.until is not None
+    until = (f'until {windows.until.isoformat()}' if windows.until > now
+             else 'that is over, and is being taken out of maintenance')
+    return errors.NodeInMaintenance(
+        f'Node {node_uuid} is in a maintenance window {until}. Use another '
+        'node, or use this one after that. The operator can end the window '
+        'with DELETE /v1/maintenances/<id>.', node_uuid=node_uuid,
+        until=windows.until.isoformat())

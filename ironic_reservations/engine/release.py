@@ -27,7 +27,7 @@ from ironic_reservations.engine import find
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)
@@ -74,7 +74,7 @@ def release(engine: Engine, uuid: str,
 
 def _take_back(engine: Engine, uuid: str) -> None:
     try:
-        hold_cases.take_back(engine, [uuid])
+        hold_release.take_back(engine, [uuid])
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         # NOTE: the reservation is over all the same, and nobody is to be
         # told otherwise.

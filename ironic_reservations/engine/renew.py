@@ -14,10 +14,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
@@ -31,6 +33,7 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine import terms
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.planner import pick
 
 
@@ -51,7 +54,8 @@ def renew(engine: Engine, uuid: str,
     :raises ReservationNotFound: there is none, or it has expired.
     :raises ReservationLimit: it has been renewed for long enough.
     :raises InvalidValue: the time is out of bounds.
-    :raises ExtensionRefused: a lease needs the node before that time.
+    :raises ExtensionRefused: a lease needs the node before that time, or
+        it is in maintenance then.
     :raises Contention: others changed the node each time.
     :raises OutcomeUnknown: it may or may not have been renewed.
     """
@@ -67,10 +71,13 @@ def renew(engine: Engine, uuid: str,
                 connection, (held.node_uuid,), with_traits=False
             )[held.node_uuid]
             promised = db_bookings.read_of_node(connection, node.uuid, now)
+            windows = db_maintenance.read_of_nodes(connection, (node.uuid,))
         # NOTE: a node that has changed since is not what was looked at.
         looked = here.also(seen.of_nodes([node]))
-        room = _make_room(engine, held, node,
-                          leases.of_node(promised, now), now, end)
+        occupancy = facts.Occupancy(leased=dataclasses.replace(
+            leases.of_node(promised, now),
+            maintained=maintenance.of_node(windows.get(node.uuid, ()), now)))
+        room = _make_room(engine, held, node, occupancy, now, end)
         with engine.database.write() as connection:
             # NOTE: a lease that was planned behind the old end is not to be
             # committed any more.
@@ -83,11 +90,18 @@ def renew(engine: Engine, uuid: str,
 
 
 def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
-               leased: facts.Leased, now: datetime.datetime,
+               occupancy: facts.Occupancy, now: datetime.datetime,
                end: datetime.datetime) -> aside.Room | None:
     if held.state is not facts.State.RESERVED or end <= held.expires_at:
         return None
-    obstacle = pick.promise(node.uuid, facts.Occupancy(leased=leased), end)
+    obstacle = pick.maintenance(node.uuid, occupancy, end)
+    if obstacle is not None:
+        raise errors.ExtensionRefused(
+            f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
+            f'{held.expires_at.isoformat()}; it can be renewed up to the '
+            'start of the maintenance at most.',
+            reasons=[obstacle.as_dict()])
+    obstacle = pick.promise(node.uuid, occupancy, end)
     if obstacle is None:
         return None
     room = aside.on(engine, node, now, end)

@@ -17,20 +17,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import itertools
 import random
 import time
 from typing import TypeVar
+
+from oslo_log import log
 
 from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 
+LOG = log.getLogger(__name__)
+
 _T = TypeVar('_T')
 
-_ATTEMPTS = 40
 _PAUSE = 0.002
-#: No further attempt is begun after so many seconds.
-_WITHIN = 15.0
+#: No further attempt is begun so many seconds after the first, where the
+#: last one waited for a lock, which may be that of a dead host,
+_LOCKED = 15.0
+#: and where it was outrun: with each of these somebody else was served, and
+#: on a busy machine an attempt takes long and loses often.
+_OUTRUN = 30.0
 #: How long, in seconds, a database is given that was lost in a COMMIT.
 _BREATH = 0.2
 
@@ -53,21 +61,24 @@ def until_committed(attempt: Callable[[], _T],
         ``None`` where nothing of it is to be seen; for a request that can be
         made twice.
     :param repeatable: whether it can be, without a look.
-    :raises Contention: it was outrun every time, or for too long.
+    :raises Contention: it was outrun for too long, or found a lock.
     :raises OutcomeUnknown: what was asked for may or may not have been done.
     """
-    deadline = clock.elapsed() + _WITHIN
+    began = clock.elapsed()
     unsure: errors.OutcomeUnknown | None = None
-    for count in range(_ATTEMPTS):
-        pause = random.uniform(0, _PAUSE * min(count + 1, 10))
+    for count in itertools.count(1):
+        pause = random.uniform(0, _PAUSE * min(count, 50))
+        limit, why = _OUTRUN, ''
         try:
             if unsure is not None and look is not None:
                 found = look()
                 if found is not None:
                     return found
             return attempt()
-        except connection.Conflict:
-            pass
+        except connection.Conflict as exc:
+            why = str(exc).partition('\n')[0]
+            if isinstance(exc, connection.Locked):
+                limit = _LOCKED
         except errors.OutcomeUnknown as exc:
             if unsure is not None or not (repeatable or look):
                 raise
@@ -76,7 +87,11 @@ def until_committed(attempt: Callable[[], _T],
             if unsure is None:
                 raise
             raise unsure from exc
-        if clock.elapsed() >= deadline:
+        took = clock.elapsed() - began
+        if took >= limit:
+            LOG.warning('Gave up after %(count)d attempts in %(took).1f s; '
+                        'the last was in conflict with another request: '
+                        '%(why)s', {'count': count, 'took': took, 'why': why})
             break
         time.sleep(pause)
     if unsure is not None:

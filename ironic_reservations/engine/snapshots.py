@@ -60,9 +60,11 @@ from collections.abc import Set
 import contextlib
 import dataclasses
 import datetime
+import hashlib
 import heapq
 import os
 import threading
+import uuid as uuid_module
 
 from oslo_config import cfg
 from oslo_log import log
@@ -74,6 +76,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
@@ -84,10 +87,9 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner.pool import pool
-from ironic_reservations.planner.pool import shares
 
 LOG = log.getLogger(__name__)
 
@@ -118,6 +120,34 @@ Displaced = tuple[leases.NodeBooking, requirements.Requirement]
 
 
 @dataclasses.dataclass(frozen=True)
+class State:
+    """What tells whether two snapshots differ, in whichever processes.
+
+    :ivar sums: of generations and revisions: different where a node or its
+        bookings are.
+    :ivar busy: the nodes for which guarded requests are under way.
+    :ivar turn: when the next booking is drawn in another way, if nothing
+        changes; ``None`` for never.
+    :ivar margin: for cleaning, as it is configured.
+    :ivar uneven: unlike any other, where some bookings may have been drawn as
+        they stand later than the snapshot is; else empty.
+    """
+
+    sums: Mapping[int, tuple[int, int, int]] = dataclasses.field(
+        default_factory=dict)
+    busy: frozenset[str] = frozenset()
+    turn: int | None = None
+    margin: int = 0
+    uneven: str = ''
+
+    def digest(self) -> str:
+        """Return a text that is another one for each other state."""
+        return hashlib.sha256(repr((
+            sorted(self.sums.items()), sorted(self.busy), self.turn,
+            self.margin, self.uneven)).encode()).hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
 class Snapshot:
     """All hosts and what they are promised to, at one moment.
 
@@ -126,24 +156,21 @@ class Snapshot:
     :ivar ready: the set of hosts that can be used at once.
     :ivar usable: the set of hosts that can serve something new.
     :ivar compared: whether all that was committed before is in it for sure.
+    :ivar state: tells snapshots apart that differ.
     """
 
     now: datetime.datetime
     fleet: fleet.Fleet
     standings: tuple[standing.Standing | None, ...]
-    pool: pool.Pool
+    timeline: timeline.Timeline
     ready: int
     usable: int
     _sets: Mapping[requirements.Requirement, int]
     compared: bool = True
-
-    @property
-    def timeline(self) -> timeline.Timeline:
-        """Give when which host is had by anybody at all."""
-        return self.pool.timeline
+    state: State = dataclasses.field(default=State(), repr=False)
 
     def eligible(self, wanted: requirements.Requirement) -> int:
-        """Give the set of hosts that meet a requirement."""
+        """Return the set of hosts that meet a requirement."""
         return self._sets[wanted]
 
     def suits(self, number: int, wanted: requirements.Requirement) -> bool:
@@ -189,7 +216,7 @@ class Snapshot:
         return found
 
     def standing(self, number: int) -> standing.Standing:
-        """Give a host by its number.
+        """Return a host by its number.
 
         :raises KeyError: it has been removed.
         """
@@ -199,7 +226,7 @@ class Snapshot:
         return found
 
     def generation(self, number: int) -> tuple[str, int]:
-        """Give the uuid of a host's node, and its generation."""
+        """Return the uuid of a host's node, and its generation."""
         node = self.standing(number).host.node
         return node.uuid, node.generation
 
@@ -289,10 +316,12 @@ class SnapshotCache:
         self._standings: list[standing.Standing | None] = []
         self._known: list[requirements.Described | None] = []
         self._sets: dict[requirements.Requirement, int] = {}
-        self._draft = pool.Draft.empty([])
+        self._draft = timeline.Draft.empty([])
         self._ready = self._usable = 0
         self._turns: list[tuple[int, int]] = []
         self._due: dict[int, int] = {}
+        #: The latest instant as of which anything was drawn.
+        self._latest = 0
         self._busy: set[str] = set()
         #: What was committed here since the last reading began.
         self._own: set[str] = set()
@@ -303,7 +332,7 @@ class SnapshotCache:
         self._compared: float | None = None
         self._made = 0
         self._fleet: fleet.Fleet | None = None
-        self._drawn: pool.Pool | None = None
+        self._drawn: timeline.Timeline | None = None
         self._seen: tuple[standing.Standing | None, ...] | None = None
 
     def snapshot(self, database: db_connection.Database,
@@ -342,7 +371,7 @@ class SnapshotCache:
         :raises Conflict: it is not.
         """
         if not found.compared and self.snapshot(
-                database, found.now).pool is not found.pool:
+                database, found.now).timeline is not found.timeline:
             raise db_connection.Conflict('another host may do by now')
 
     def fill(self, database: db_connection.Database,
@@ -685,10 +714,20 @@ class SnapshotCache:
         if self._seen is None:
             self._seen = tuple(self._standings)
         if self._drawn is None:
-            self._drawn = self._draft.pool()
+            self._drawn = self._draft.timeline()
         return Snapshot(now, self._fleet, self._seen, self._drawn,
                         self._ready, self._usable, dict(self._sets),
-                        compared)
+                        compared, State(
+                            dict(self._sums), frozenset(self._busy),
+                            self._next_turn(), margin,
+                            '' if instant >= self._latest
+                            else uuid_module.uuid4().hex))
+
+    def _next_turn(self) -> int | None:
+        while self._turns and self._due.get(
+                self._turns[0][1]) != self._turns[0][0]:
+            heapq.heappop(self._turns)
+        return self._turns[0][0] if self._turns else None
 
     def _append(self, uuid: str) -> int:
         number = len(self._uuids)
@@ -738,6 +777,7 @@ class SnapshotCache:
     def _draw(self, number: int, now: datetime.datetime,
               margin: int) -> None:
         self._drawn = None
+        self._latest = max(self._latest, instants.instant(now))
         here = self._standings[number]
         if here is None:
             # NOTE: nobody's, and never eligible again.
@@ -786,15 +826,17 @@ def _standings(connection: sa.Connection, now: datetime.datetime,
                 hypervisor, resource, None if each is None else each.need)))
     held = db_reservations.read_of_nodes(connection, uuids)
     busy = db_passages.read_busy(connection, uuids)
+    maintained = db_maintenance.read_of_nodes(connection, uuids)
     return {uuid: standing.Standing(
         row.with_node(nodes[uuid]), tuple(promised.get(uuid, ())),
         held[uuid] if uuid in held and held[uuid].live(now) else None,
-        uuid in busy, asked.get(uuid, {})) for uuid, row in hosts.items()}
+        uuid in busy, asked.get(uuid, {}), maintained.get(uuid, ()))
+        for uuid, row in hosts.items()}
 
 
 def _capacity(known: requirements.Described | None
               ) -> shares.Capacity | None:
-    """Give what a host has for instances that share it, if they can."""
+    """Return what a host has for instances that share it, if they can."""
     if known is None or not known.compute:
         return None
     return inventories.capacities(known.inventories)

@@ -23,6 +23,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import purge
+from ironic_reservations.engine.maintenance import find as maintenance_find
 from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)
@@ -57,6 +58,7 @@ def sweep(engine: Engine) -> int:
                  reservation.instance_uuid, reservation.node_uuid)
         engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
     purge.purge_expired(engine)
+    maintenance_find.purge(engine)
     _purge_changes(engine)
     return len(void)
 

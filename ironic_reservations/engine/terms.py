@@ -24,7 +24,7 @@ from ironic_reservations import errors
 def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
            expires_at: datetime.datetime | None = None,
            ttl: int | None = None) -> datetime.datetime:
-    """Give the instant at which a promise made or renewed now ends.
+    """Return the instant at which a promise made or renewed now ends.
 
     :param expires_at: the instant asked for, zone-aware.
     :param ttl: or the time to live asked for, in seconds.

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import functools
 from urllib import parse
 
 from oslo_config import cfg
@@ -27,6 +28,8 @@ from ironic_reservations import policies
 from ironic_reservations.api import app as api_app
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.calendar import door
+from ironic_reservations.api.calendar import strategies
 from ironic_reservations.api.middleware import unread
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
@@ -36,6 +39,7 @@ from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
+from ironic_reservations.guard import ironic_proxy
 from ironic_reservations.guard import ironic_roles
 from ironic_reservations.guard import listing
 from ironic_reservations.guard import media
@@ -64,10 +68,11 @@ def factory(app: wsgi.Application) -> wsgi.Application:
     :raises RuntimeError: Ironic authenticates in a way that is not known.
     """
     # NOTE: the global configuration is Ironic's.  Who calls, who is the
-    # cloud's and how much is read of a body is all that is taken from it,
-    # and nothing is ever written.
+    # cloud's, how much is read of a body and which proxy is believed is all
+    # that is taken from it, and nothing is ever written.
     conf = project_conf.load()
     ironic_roles.follow(conf, cfg.CONF)
+    ironic_proxy.follow(conf, cfg.CONF)
     return unread.Unread(make(app, conf, cfg.CONF.auth_strategy, cfg.CONF))
 
 
@@ -98,8 +103,9 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     # NOTE: connections are not shared with what a server forks off later.
     migrate.ensure_sqlite(engine.database)
     engine.database.close()
+    settings = ironic or cfg.ConfigOpts()
     return Guard(app, engine, transport, strategy, gate,
-                 body_limits.of_ironic(ironic or cfg.ConfigOpts(), conf))
+                 body_limits.of_ironic(settings, conf), settings)
 
 
 class Guard:
@@ -108,7 +114,8 @@ class Guard:
     def __init__(self, app: wsgi.Application, engine: engine_module.Engine,
                  transport: in_process.InProcess, strategy: str,
                  gate: tickets.Gate,
-                 limits: body_limits.BodyLimits) -> None:
+                 limits: body_limits.BodyLimits,
+                 ironic: cfg.ConfigOpts) -> None:
         enforcer = policies.Enforcer(engine.conf, strategy)
         self._app = app
         self._gate = gate
@@ -116,10 +123,14 @@ class Guard:
         self._metrics = metrics.Metrics()
         self._acts = acts.Acts(app, engine, transport, strategy, enforcer,
                                limits)
+        sessions = strategies.make(
+            strategy, ironic, engine.conf,
+            functools.partial(identity.identify, app, strategy))
         self._mount = mount.Mount(
             app, api_app.make_app(engine, enforcer, engine.conf,
-                                  _PROVIDERS[strategy]),
-            transport, strategy, self._metrics)
+                                  _PROVIDERS[strategy], sessions.knows),
+            transport, strategy, self._metrics,
+            lambda api: door.make(engine.conf, sessions, api, inside=True))
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:

@@ -15,11 +15,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 
 from ironic_reservations.api import dialects
+from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.calendar import door
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
@@ -28,9 +31,11 @@ from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
 
 #: Beside Ironic's own resources, and all that is below the prefix.
-_OURS = ('/v1/reservations', '/v1/limits', *dialects.BLAZAR_PATHS, url.PREFIX)
-#: Below the prefix, open to anybody.
-_OPEN = frozenset(('', '/v1', '/openapi.json', '/healthcheck'))
+_OURS = ('/v1/reservations', '/v1/limits', '/v1/calendar',
+         '/v1/maintenances', url.FEED,
+         *dialects.BLAZAR_PATHS, url.PREFIX)
+#: Below the prefix, open to anybody; the last one beside Ironic's, too.
+_OPEN = frozenset(('', '/v1', '/openapi.json', '/healthcheck', url.FEED))
 _METRICS = '/metrics'
 
 
@@ -45,12 +50,17 @@ class Mount:
     :param app: Ironic's application, which authenticates.
     :param api: ours, which takes callers for who it is told they are.
     :param counted: what the guard counts, to be served with the rest.
+    :param calendar: makes the calendar's application from the API that it
+        asks.
     """
 
     def __init__(self, app: wsgi.Application, api: wsgi.Application,
                  transport: in_process.InProcess, strategy: str,
-                 counted: metrics.Metrics) -> None:
+                 counted: metrics.Metrics,
+                 calendar: Callable[[wsgi.Application], wsgi.Application]
+                 ) -> None:
         self._app = app
+        self._calendar = calendar(self._ask)
         self._api = api
         self._transport = transport
         self._strategy = strategy
@@ -58,16 +68,36 @@ class Mount:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        path = environ['PATH_INFO']
+        if door.lies_here(path):
+            return self._calendar(environ, start_response)
         inner = identity.without(environ)
-        path = inner['PATH_INFO']
         if path.startswith(url.PREFIX):
             inner['SCRIPT_NAME'] = inner.get('SCRIPT_NAME', '') + url.PREFIX
             inner['PATH_INFO'] = path[len(url.PREFIX):]
-            below = inner['PATH_INFO'].rstrip('/')
-            if below == _METRICS:
+            if inner['PATH_INFO'].rstrip('/') == _METRICS:
                 return self._all_metrics(inner, start_response)
-            if below in _OPEN:
-                return self._api(inner, start_response)
+        if inner['PATH_INFO'].rstrip('/') in _OPEN:
+            return self._api(inner, start_response)
+        return self._answer(environ, inner, start_response)
+
+    def _ask(self, environ: wsgi.Environ,
+             start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        """Have the API answer a request, whose path begins with "/v1"."""
+        return self._answer(environ, identity.without(environ),
+                            start_response)
+
+    def _answer(self, environ: wsgi.Environ, inner: wsgi.Environ,
+                start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        """Have the API answer a request, once its sender is known.
+
+        :param inner: the request as the API is to see it.
+        """
+        confirmed = environ.get(api_identity.SIGNED_IN)
+        if confirmed is not None:
+            # NOTE: who has no password to show asks Ironic through our own
+            # user, which may see as much: all may see all.
+            return self._api({**inner, **confirmed}, start_response)
         caller = identity.identify(self._app, self._strategy, environ)
         if isinstance(caller, wsgi.Answer):
             return caller.send(start_response)

@@ -51,8 +51,10 @@ class Authenticated:
                 'ironic-reservations has no user there. Set auth_type and its '
                 'options in the section [ironic] of ironic-reservations.conf.')
         self._auth = loading.load_auth_from_conf_options(conf, _GROUP)
-        self._session = loading.load_session_from_conf_options(
-            conf, _GROUP, auth=self._auth)
+        # NOTE: without credentials of its own.  Where a Keystone answers 401
+        # for its versions, keystoneauth asks again with those of the session,
+        # under the lock that it holds for getting them, and waits for ever.
+        self._session = loading.load_session_from_conf_options(conf, _GROUP)
 
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import dataclasses
 import re
 from typing import Any
 
@@ -25,6 +26,7 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
 from ironic_reservations.engine import tickets
+from ironic_reservations.engine.maintenance import permitted
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import carry
 from ironic_reservations.guard import inward
@@ -36,8 +38,10 @@ LOG = log.getLogger(__name__)
 #: Larger, and deeper, than any of ours.
 _MAX_BODY = 4096
 _DEEPEST = 4
+#: For so many seconds what has been read of a node's maintenance counts.
+_FRESH = 5.0
 _NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
-                   r'(?P<provision>/states/provision)?')
+                   r'(?P<below>/states/provision|/maintenance)?')
 _TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT}
 _PATHS = {('remove', '/instance_uuid'): in_flight.Act.CLEAR_INSTANCE,
           ('add', '/lessee'): in_flight.Act.LESSEE,
@@ -75,20 +79,49 @@ class Gate:
         :raises TicketInvalid: it is not good for this, or not any more.
         :raises HandedOverLate: this process stood still for too long.
         """
-        body = bodies.read_json(inward.read_body(environ, _MAX_BODY),
-                                _DEEPEST)
+        raw = inward.read_body(environ, _MAX_BODY)
+        body = bodies.read_json(raw, _DEEPEST) if raw else None
         match = _NODE.fullmatch(environ.get('PATH_INFO', ''))
         uuid = match['uuid'] if match else ''
-        act = _act(environ['REQUEST_METHOD'], match and bool(
-            match['provision']), body)
+        act = None if match is None else _act(
+            environ['REQUEST_METHOD'], match['below'], body)
         passage = tickets.take(self.engine, environ[inward.TICKET_KEY], uuid,
                                act)
+        if act in permitted.ACTS:
+            passage = self._look_again(environ, passage, act)
         answer = carry.pass_on(self.engine, self._app, passage,
                                inward.rebuilt(environ, environ['PATH_INFO'],
                                               body=body))
         if inward.succeeded(answer):
             self._close(passage)
         return answer
+
+    def _look_again(self, environ: wsgi.Environ, passage: passages.Passage,
+                    act: in_flight.Act) -> passages.Passage:
+        """Check that the maintenance of a node is still what it has to be.
+
+        :returns: the passage, which has to be handed over soon now.
+        :raises TicketInvalid: an operator has changed it.
+        :raises IronicUnavailable: Ironic does not show it.
+        """
+        soon = min(passage.deadline, self.engine.timer() + _FRESH)
+        try:
+            shown = inward.call(self._app, inward.asking(
+                environ, inward.node_path(passage.node_uuid),
+                'fields=maintenance,maintenance_reason'))
+            node = inward.document(shown)
+            if not inward.succeeded(shown) or not isinstance(node, dict):
+                raise errors.IronicUnavailable(
+                    f'Ironic answered {shown.status} when it was asked for '
+                    f'the maintenance of node {passage.node_uuid}. Nothing '
+                    'was changed; the reconciler tries again.')
+            permitted.check(self.engine, passage.node_uuid, act,
+                            bool(node.get('maintenance')),
+                            node.get('maintenance_reason'))
+        except BaseException:
+            carry.close(self.engine, passage, False)
+            raise
+        return dataclasses.replace(passage, deadline=soon)
 
     def _close(self, passage: passages.Passage) -> None:
         try:
@@ -106,13 +139,22 @@ class Gate:
                 passage.node_uuid)
 
 
-def _act(method: str, provision: bool | None,
+def _act(method: str, below: str | None,
          body: Any) -> in_flight.Act | None:
-    """Return what a request asks for, where a ticket can be good for it."""
-    if method == 'PUT' and provision:
+    """Return what a request asks for, where a ticket can be good for it.
+
+    :param below: what its path has behind the node.
+    """
+    if below == '/maintenance':
+        if method == 'PUT' and isinstance(body, dict) and (
+                set(body) == {'reason'}):
+            return in_flight.Act.SET_MAINTENANCE
+        if method == 'DELETE' and body is None:
+            return in_flight.Act.CLEAR_MAINTENANCE
+    elif method == 'PUT' and below is not None:
         if isinstance(body, dict) and set(body) == {'target'}:
             return _TARGETS.get(str(body['target']))
-    elif method == 'PATCH' and provision is False:
+    elif method == 'PATCH' and below is None:
         if (isinstance(body, list) and len(body) == 1
                 and isinstance(body[0], dict)):
             return _PATHS.get((str(body[0].get('op')),

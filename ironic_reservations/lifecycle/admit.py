@@ -54,6 +54,8 @@ class Verdict(enum.Enum):
     PROOF_INVALID = 'proof_invalid'
     #: The lease that had the node is over, and it is being taken back.
     LEASE_OVER = 'lease_over'
+    #: A maintenance window has the node.
+    IN_MAINTENANCE = 'in_maintenance'
     #: Nobody holds the node, but the operator wants a reservation always.
     RESERVATION_REQUIRED = 'reservation_required'
 
@@ -126,7 +128,7 @@ def admit(claim: Claim, held: facts.Reservation | None,
     :param held: the reservation on the node's timeline, live or not.
     :param required: whether a free node may be taken only with a
         reservation.
-    :param leased: what leases have of the node.
+    :param leased: what leases and maintenance windows have of the node.
     """
     live = held is not None and held.live(now)
     if live:
@@ -144,6 +146,9 @@ def admit(claim: Claim, held: facts.Reservation | None,
         # NOTE: a stale proof is refused even where the node is free now:
         # whoever shows it believes in a promise that does not hold.
         return Verdict.PROOF_INVALID
+    if leased.maintained.held and act is Act.USE:
+        # NOTE: what works on the node in its window is let through.
+        return Verdict.IN_MAINTENANCE
     return Verdict.RESERVATION_REQUIRED if required else Verdict.FREE
 
 

@@ -49,6 +49,8 @@ class Task(enum.StrEnum):
     #: See that its nodes stay its own; of every lease, whenever it is looked
     #: at.
     KEEP = 'keep'
+    #: Release nodes that nobody deploys; of every lease, likewise.
+    NO_SHOW = 'no_show'
 
 
 def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:

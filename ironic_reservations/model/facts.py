@@ -22,6 +22,7 @@ import datetime
 import enum
 
 from ironic_reservations.model import inventories
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 
@@ -76,7 +77,7 @@ class Node:
 
     @property
     def compute(self) -> bool:
-        """Tell whether it is a compute host, which instances share."""
+        """Return whether it is a compute host, which instances share."""
         return self.inventories is not None
 
     def replaces(self, before: Node) -> bool:
@@ -118,7 +119,7 @@ class Reservation:
         return self.unusable if self.state is State.RESERVED else None
 
     def live(self, now: datetime.datetime) -> bool:
-        """Tell whether the promise binds at an instant."""
+        """Return whether the promise binds at an instant."""
         return self.state is not State.RESERVED or self.expires_at > now
 
     def same(self, other: Reservation) -> bool:
@@ -145,7 +146,7 @@ class Visibility:
     project_id: str | None = None
 
     def sees(self, node: Node) -> bool:
-        """Tell whether the caller may know that the node exists."""
+        """Return whether the caller may know that the node exists."""
         if self.everything:
             return True
         return (self.project_id is not None
@@ -162,6 +163,7 @@ class Leased:
     :ivar until: when that one ends.
     :ivar later: when the first one starts that has not started.
     :ivar project_id: whose lease that one is.
+    :ivar maintained: what maintenance windows have of it.
     """
 
     held: bool = False
@@ -169,6 +171,7 @@ class Leased:
     until: datetime.datetime | None = None
     later: datetime.datetime | None = None
     project_id: str | None = None
+    maintained: maintenance.Maintained = maintenance.Maintained()
 
 
 UNLEASED = Leased()
@@ -192,3 +195,15 @@ class Occupancy:
     leased: Leased = UNLEASED
     closed: bool = False
     unheld: reasons.Reason | None = None
+
+    @property
+    def maintained(self) -> maintenance.Maintained:
+        """Return what maintenance windows have of the node."""
+        return self.leased.maintained
+
+    @property
+    def later(self) -> datetime.datetime | None:
+        """Return when the node is promised to somebody next, if it is."""
+        return min((each for each in (self.leased.later,
+                                      self.maintained.later)
+                    if each is not None), default=None)

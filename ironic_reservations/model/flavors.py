@@ -129,7 +129,7 @@ class Request:
         return _totals(dict(group.resources) for group in self.groups)
 
     def query(self) -> list[tuple[str, str]]:
-        """Give the parameters of ``GET /allocation_candidates``.
+        """Return the parameters of ``GET /allocation_candidates``.
 
         Suffixes that are not numbers need its version 1.33.
         """
@@ -161,7 +161,7 @@ class _Group:
 
 
 def class_of_node(resource_class: str | None) -> str:
-    """Give the class by which Nova offers nodes of a resource class.
+    """Return the class by which Nova offers nodes of a resource class.
 
     Different ones may come out as the same: see :func:`collisions`.
 
@@ -214,7 +214,7 @@ def read(flavor: Flavor) -> Request:
 
 
 def asks(key: str) -> bool:
-    """Tell whether an extra spec names a resource, a trait or the groups."""
+    """Return whether an extra spec names a resource, a trait or the groups."""
     return key == GROUP_POLICY or _KEY.fullmatch(key) is not None
 
 

@@ -26,7 +26,7 @@ _OF_PROPERTIES = (('cpus', flavors.VCPU), ('memory_mb', flavors.MEMORY_MB),
 
 
 def of(node: facts.Node) -> dict[str, inventories.Inventory]:
-    """Give what a host has when nobody has leased anything of it.
+    """Return what a host has when nobody has leased anything of it.
 
     A compute host has what Placement says.  A node of Ironic has its sizes,
     and one of its class; a size that Ironic does not say, or not as a whole

@@ -46,6 +46,8 @@ class Act(enum.StrEnum):
     ABORT = 'abort'
     CLEAR_INSTANCE = 'clear_instance'
     LESSEE = 'lessee'
+    SET_MAINTENANCE = 'set_maintenance'
+    CLEAR_MAINTENANCE = 'clear_maintenance'
 
 
 @dataclasses.dataclass(frozen=True)

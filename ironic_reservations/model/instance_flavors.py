@@ -51,7 +51,7 @@ def request(flavor: flavors.Flavor) -> flavors.Request:
 
 def extra_specs(asked: flavors.Request,
                 flavor: flavors.Flavor | None) -> dict[str, str]:
-    """Give what servers of a lease take over from the flavor.
+    """Return what servers of a lease take over from the flavor.
 
     What it asks of Placement is held by the lease, but for the traits, and
     comes from one provider, so that the groups are of no account any more.

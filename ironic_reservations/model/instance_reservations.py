@@ -47,7 +47,7 @@ class Need:
     # NOTE: asked for once for each instance that stands on a host.
     @functools.cached_property
     def amounts(self) -> inventories.Amounts:
-        """Give what it needs of each class.
+        """Return what it needs of each class.
 
         :raises ValueError: it needs nothing, or several providers.
         """
@@ -57,7 +57,7 @@ class Need:
 
     def met_by(self, there: inventories.Inventories,
                traits: frozenset[str]) -> bool:
-        """Tell whether an empty host would do.
+        """Return whether an empty host would do.
 
         :param there: as of :func:`~.host_inventories.of`.
         """
@@ -84,18 +84,18 @@ class InstanceWish:
 
     @classmethod
     def of_flavor(cls, ident: str, flavor: flavors.Flavor) -> InstanceWish:
-        """Give a wish for instances of a flavor."""
+        """Return a wish for instances of a flavor."""
         return cls(flavor.vcpus, flavor.ram_mb, flavor.disk_gb,
                    source_flavor_id=ident, flavor=flavor)
 
     @property
     def sizes(self) -> Sizes:
-        """Give what one instance has."""
+        """Return what one instance has."""
         return self.vcpus, self.memory_mb, self.disk_gb
 
     @functools.cached_property
     def request(self) -> flavors.Request | None:
-        """Give what the flavor asks for; ``None``: the sizes are all.
+        """Return what the flavor asks for; ``None``: the sizes are all.
 
         :raises FlavorRefused: it cannot be read.
         """
@@ -104,7 +104,7 @@ class InstanceWish:
 
     @property
     def need(self) -> Need:
-        """Give what one instance needs.
+        """Return what one instance needs.
 
         :raises FlavorRefused: its flavor cannot be read.
         """
@@ -112,7 +112,7 @@ class InstanceWish:
 
     def reserved(self, ident: str, reservation_id: str,
                  amount: int) -> InstanceReservation:
-        """Give what is written of it."""
+        """Return what is written of it."""
         return InstanceReservation(
             ident, reservation_id, self.vcpus, self.memory_mb, self.disk_gb,
             amount, self.affinity, source_flavor_id=self.source_flavor_id,
@@ -165,12 +165,12 @@ class InstanceReservation:
 
     @property
     def sizes(self) -> Sizes:
-        """Give what one instance has."""
+        """Return what one instance has."""
         return self.vcpus, self.memory_mb, self.disk_gb
 
     def changed(self, change: InstanceChange,
                 amount: int) -> InstanceReservation:
-        """Give what is written of it after a change."""
+        """Return what is written of it after a change."""
         return dataclasses.replace(
             self, amount=amount,
             vcpus=self.vcpus if change.vcpus is None else change.vcpus,
@@ -183,5 +183,5 @@ class InstanceReservation:
 
     @functools.cached_property
     def need(self) -> Need:
-        """Give what one instance needs."""
+        """Return what one instance needs."""
         return Need(self.sizes, self.request)

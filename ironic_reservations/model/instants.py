@@ -22,13 +22,15 @@ from __future__ import annotations
 import datetime
 
 SECOND = 1_000_000
+#: The last one of dates: what is looked for around one stays in the calendar.
+LAST_YEAR = 9000
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def instant(moment: datetime.datetime) -> int:
-    """Give a zone-aware moment as an instant.
+    """Return a zone-aware moment as an instant.
 
     :raises ValueError: for a moment without a zone.
     """
@@ -40,5 +42,5 @@ def instant(moment: datetime.datetime) -> int:
 
 
 def moment(instant: int) -> datetime.datetime:
-    """Give an instant as a moment in UTC."""
+    """Return an instant as a moment in UTC."""
     return _EPOCH + instant * _MICROSECOND

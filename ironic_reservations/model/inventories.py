@@ -49,7 +49,7 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """Give how much of the class all instances may have together."""
+        """Return how much of the class all instances may have together."""
         # NOTE: Placement compares whole numbers with this product, so that
         # what is behind the point never counts.
         return max(0, int((self.total - self.reserved)
@@ -84,7 +84,7 @@ class Misfit:
 
 
 def amounts(wanted: Mapping[str, int]) -> Amounts:
-    """Give what an instance needs; classes of which it needs none go.
+    """Return what an instance needs; classes of which it needs none go.
 
     :raises ValueError: it needs less than nothing, or nothing at all.
     """
@@ -102,7 +102,7 @@ def amounts(wanted: Mapping[str, int]) -> Amounts:
 
 
 def of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> Amounts:
-    """Give what an instance of ``virtual:instance`` needs.
+    """Return what an instance of ``virtual:instance`` needs.
 
     :raises ValueError: a size is below zero, or all of them are zero.
     """
@@ -111,7 +111,7 @@ def of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> Amounts:
 
 
 def of_request(request: flavors.Request) -> Amounts:
-    """Give what an instance of a flavor needs of one host.
+    """Return what an instance of a flavor needs of one host.
 
     :raises FlavorRefused: it needs several providers, and of a host only
         its own is known.
@@ -126,7 +126,7 @@ def of_request(request: flavors.Request) -> Amounts:
 
 
 def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:
-    """Tell why a host cannot take one instance even when it is empty.
+    """Return why a host cannot take one instance even when it is empty.
 
     :returns: ``None`` if it can.
     """
@@ -146,7 +146,7 @@ def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:
 
 def suits(request: flavors.Request, inventories: Inventories,
           traits: frozenset[str]) -> bool:
-    """Tell whether an empty host would do for an instance of a flavor."""
+    """Return whether an empty host would do for an instance of a flavor."""
     return all(
         group.required <= traits and not group.forbidden & traits
         and misfit(inventories, group.resources) is None
@@ -156,7 +156,7 @@ def suits(request: flavors.Request, inventories: Inventories,
 
 def misfit_of_all(inventories: Inventories,
                   request: flavors.Request) -> Misfit | None:
-    """Tell which class a host has too little of for all groups together."""
+    """Return which class a host has too little of for all groups together."""
     for name, amount in sorted(request.totals().items()):
         here = inventories.get(name)
         if here is None:
@@ -167,5 +167,5 @@ def misfit_of_all(inventories: Inventories,
 
 
 def capacities(inventories: Inventories) -> dict[str, int]:
-    """Give how much of each class a host has for all its instances."""
+    """Return how much of each class a host has for all its instances."""
     return {name: here.capacity for name, here in inventories.items()}

@@ -44,7 +44,7 @@ class LeaseStatus(enum.StrEnum):
 
     @property
     def over(self) -> bool:
-        """Tell whether nothing is promised any more."""
+        """Return whether nothing is promised any more."""
         return self in (LeaseStatus.TERMINATING, LeaseStatus.TERMINATED,
                         LeaseStatus.DELETING)
 
@@ -112,7 +112,7 @@ class NodeBooking:
 
     @property
     def begun(self) -> bool:
-        """Tell whether anything has been done about the node in Ironic."""
+        """Return whether anything has been done about the node in Ironic."""
         return (self.state is not BookingState.PLANNED
                 or self.lessee is not None)
 
@@ -135,7 +135,7 @@ class NodeBooking:
 
 def of_node(promised: Collection[NodeBooking],
             now: datetime.datetime) -> facts.Leased:
-    """Tell what leases have of a node, from all that it is promised to."""
+    """Return what leases have of a node, from all that it is promised to."""
     has = [booking for booking in promised if booking.has_node(now)]
     later = min((booking.starts_at for booking in promised
                  if booking.to_come(now)), default=None)
@@ -189,11 +189,55 @@ class LeaseReservation:
 
 
 @dataclasses.dataclass(frozen=True)
+class Between:
+    """Within which a lease may be planned, other than where it is.
+
+    :ivar earliest: it does not start before.
+    :ivar latest: it does not end after.
+    :ivar fix_before: so many seconds before its planned start it is fixed.
+    :ivar fix_at: when that is; ``None``: it is fixed, and its dates do not
+        change by themselves any more.
+    """
+
+    earliest: datetime.datetime
+    latest: datetime.datetime
+    fix_before: int
+    fix_at: datetime.datetime | None = None
+
+    def fixed_for(self, start: datetime.datetime,
+                  now: datetime.datetime) -> Between:
+        """Return when it is fixed, where it is planned from an instant on.
+        """
+        fix_at = start - datetime.timedelta(seconds=self.fix_before)
+        return dataclasses.replace(self, fix_at=fix_at if fix_at > now
+                                   else None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Queued:
+    """That a lease waits for an earlier start than it is planned at.
+
+    :ivar wanted: the start that was asked for.
+    :ivar promised: the start at the latest; it only ever moves earlier.
+    :ivar priority: a higher one comes first, and of the same the first one
+        that came.
+    """
+
+    wanted: datetime.datetime
+    promised: datetime.datetime
+    priority: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class Lease:
     """A named window, and what is promised in it.
 
     :ivar generation: counts the changes; a commit names the one it saw.
     :ivar waiting: what keeps its next step from being done, in a sentence.
+    :ivar between: within which it may be planned, where its owner left that
+        open; ``None``: its owner set its dates.
+    :ivar queued: for what it waits, where it was not to be had when it was
+        asked for.
     """
 
     id: str
@@ -211,16 +255,41 @@ class Lease:
     waiting: str | None = None
     reservations: tuple[LeaseReservation, ...] = ()
     events: tuple[Event, ...] = ()
+    between: Between | None = None
+    queued: Queued | None = None
 
     @property
     def bookings(self) -> tuple[NodeBooking, ...]:
-        """Give every node that is promised."""
+        """Return every node that is promised."""
         return tuple(booking for reservation in self.reservations
                      for booking in reservation.bookings)
 
+    @property
+    def waits(self) -> bool:
+        """Return whether it is to start earlier than it is planned."""
+        return (self.queued is not None
+                and self.status is LeaseStatus.PENDING
+                and self.queued.wanted < self.start
+                and not any(booking.begun for booking in self.bookings))
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedLease:
+    """The name of a lease, whose it is and where it stands.
+
+    :ivar generation: counts the changes.
+    """
+
+    id: str
+    generation: int
+    name: str
+    project_id: str | None
+    status: LeaseStatus
+    degraded: bool
+
 
 def with_flavors(lease: Lease) -> Lease:
-    """Give a lease that tells which flavors its instances are made with."""
+    """Return a lease that tells which flavors its instances are made with."""
     return dataclasses.replace(lease, reservations=tuple(
         each if each.instances is None else dataclasses.replace(
             each, instances=dataclasses.replace(each.instances,
@@ -234,7 +303,10 @@ class Host:
 
     :ivar id: a number, since the clients take all else for a name.
     :ivar node: as it is mirrored.
+    :ivar reservable: whether it is open to new leases.
     :ivar capabilities: what the operator says of it besides.
+    :ivar excluded: whether the configuration closes it, whatever the
+        operator opened.
     """
 
     id: int
@@ -243,6 +315,7 @@ class Host:
     updated_at: datetime.datetime | None = None
     reservable: bool = True
     capabilities: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    excluded: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,10 +339,30 @@ class Wish:
 
 
 @dataclasses.dataclass(frozen=True)
+class Flexible:
+    """What a request leaves open of the dates of a lease.
+
+    :ivar latest: the lease does not end after it.
+    :ivar duration: how long it lasts.
+    :ivar fix_before: so many seconds before its planned start it is fixed;
+        ``None``: as the operator has configured it.
+    """
+
+    latest: datetime.datetime
+    duration: datetime.timedelta
+    fix_before: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class LeaseAsk:
     """A request for a lease.
 
     :ivar start: ``None``: now.
+    :ivar flexible: where it may start later than ``start``, and end later
+        than ``end`` accordingly.
+    :ivar queue: whether it is to be planned later where it would be refused,
+        and to wait for an earlier start.
+    :ivar priority: of those that wait.
     :ivar before_end: when to tell that the end is near; ``None``: as the
         operator has configured it.
     :ivar key: a client's own name for the request: asked twice, it is
@@ -284,6 +377,9 @@ class LeaseAsk:
     project_id: str | None = None
     user_id: str | None = None
     key: str | None = None
+    flexible: Flexible | None = None
+    queue: bool = False
+    priority: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -77,6 +77,10 @@ _CLEANED = _State(Condition.TRANSITION, works=True)
 _BROKEN = _State(Condition.BROKEN)
 _EXAMINED = _State(Condition.BROKEN, works=True)
 
+#: In which Ironic waits until its agent on the node reports.
+_AWAITS_AGENT = ('wait call-back', 'rescue wait', 'service wait',
+                 'inspect wait')
+
 _STATES: dict[str | None, _State] = {
     AVAILABLE: _State(Condition.USABLE),
     # Not read yet, or in doubt: the next look at Ironic tells.
@@ -123,6 +127,13 @@ _STATES: dict[str | None, _State] = {
     'adopt failed': _BROKEN,
     GONE: _BROKEN,
 }
+
+
+#: The states in which a node is occupied, whether it has an instance or not.
+OCCUPIED = frozenset(
+    name for name, state in _STATES.items() if name is not None
+    and (state.undeploys or state.passing
+         or state.condition is Condition.DEPLOYED))
 
 
 class Node(Protocol):
@@ -209,9 +220,8 @@ def occupied(node: Node) -> bool:
 
     NOTE: maintenance takes nothing off a node.
     """
-    state = _state(node.provision_state)
-    return (node.instance_uuid is not None or state.undeploys
-            or state.passing or state.condition is Condition.DEPLOYED)
+    return (node.instance_uuid is not None
+            or node.provision_state in OCCUPIED)
 
 
 def undeploys(node: Node) -> bool:
@@ -234,6 +244,12 @@ def settled(node: Node) -> bool:
     """
     state = _state(node.provision_state)
     return not (state.passing or state.works)
+
+
+def at_work(node: Node) -> bool:
+    """Check whether Ironic, or its agent, is in the middle of something."""
+    return (coming(node) or not settled(node)
+            or node.provision_state in _AWAITS_AGENT)
 
 
 def stays(node: Node) -> bool:

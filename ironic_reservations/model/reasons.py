@@ -68,7 +68,7 @@ class Reason:
     since: datetime.datetime | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the reason as it goes on the wire."""
+        """Return the reason as it goes on the wire."""
         out: dict[str, Any] = {'node_uuid': self.node_uuid, 'code': self.code,
                                'detail': self.text}
         if self.until is not None:
@@ -89,5 +89,5 @@ class Count:
     nodes: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the count as it goes on the wire."""
+        """Return the count as it goes on the wire."""
         return {'code': self.code, 'nodes': self.nodes}

@@ -222,14 +222,14 @@ class Requirement:
         return hash((self.condition, self.need))
 
     def matches(self, known: Known) -> bool:
-        """Tell whether a host is as the texts say.
+        """Return whether a host is as the texts say.
 
         :param known: its properties, as of :func:`of_host`.
         """
         return self.condition.matches(known)
 
     def met_by(self, host: Described) -> bool:
-        """Tell whether a host will do, when it is empty.
+        """Return whether a host will do, when it is empty.
 
         NOTE: a compute host is had in shares only.
         """
@@ -283,7 +283,7 @@ def parse(hypervisor_properties: str, resource_properties: str,
 
 
 def describe(host: leases.Host) -> Described:
-    """Give a host as requirements see it."""
+    """Return a host as requirements see it."""
     return Described(of_host(host), host_inventories.of(host.node),
                      host.node.traits, host.node.compute)
 
@@ -301,7 +301,7 @@ def suits(wanted: Requirement, host: leases.Host) -> bool:
 
 
 def of_host(host: leases.Host) -> dict[str, Value]:
-    """Give what a host can be asked for, by name.
+    """Return what a host can be asked for, by name.
 
     What Ironic does not say of the node is absent, not empty; ``traits`` are
     always there.

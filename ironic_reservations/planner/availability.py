@@ -14,11 +14,11 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 from collections.abc import Iterable
 import dataclasses
 
-from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 
@@ -46,11 +46,14 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
     are free throughout a window can be had for it, even where each of them
     is taken at times: bookings that have not started make room.
     """
-    draft = timeline.Draft(list(now.starts), list(now.untils),
-                           list(now.rows))
-    instants, free = steps(
-        (booking for node in fleet.members(nodes)
-         for booking in draft.between(node, start, end)), nodes.bit_count())
+    starts: list[int] = []
+    untils: list[int] = []
+    for node in fleet.members(nodes):
+        last = bisect.bisect_left(now.starts[node], end)
+        first = bisect.bisect_right(now.untils[node], start)
+        starts.extend(now.starts[node][first:last])
+        untils.extend(now.untils[node][first:last])
+    instants, free = steps(starts, untils, nodes.bit_count())
     spans: list[Span] = []
     for place, (instant, count) in enumerate(zip(instants, free,
                                                  strict=True)):
@@ -63,18 +66,16 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
     return tuple(spans)
 
 
-def steps(there: Iterable[bookings.Booking],
+def steps(starts: Iterable[int], untils: Iterable[int],
           capacity: int) -> tuple[list[int], list[int]]:
-    """Give instants and how many are free from each to the next one.
+    """Return instants and how many are free from each to the next one.
 
     The first instant is before all others; neighbours differ in their
     counts.
+
+    :param starts: when one is taken each time.
+    :param untils: when one is free again each time.
     """
-    starts: list[int] = []
-    untils: list[int] = []
-    for booking in there:
-        starts.append(booking.start)
-        untils.append(booking.end + booking.margin)
     # NOTE: people ask for round hours, so the instants are far fewer than
     # the bookings; counting is quicker than sorting.
     begin, finish = collections.Counter(starts), collections.Counter(untils)

@@ -10,23 +10,31 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What stands on the nodes' timelines, and what is asked for."""
+"""What stands on the timelines of hosts, and what is demanded of them."""
 
 from __future__ import annotations
 
 import dataclasses
 
+from ironic_reservations.model import inventories
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Booking:
-    """One node promised over the half-open window [start, end).
+    """A host, or a share of one, promised over the window [start, end).
 
     :ivar id: opaque; no two bookings of a timeline share one.
-    :ivar node: the number of the node that it is on.
-    :ivar eligible: the set of nodes that would do, see
+    :ivar node: the number of the host that it is on.
+    :ivar eligible: the set of hosts that would do when they are empty, see
         :mod:`~ironic_reservations.planner.fleet`.
     :ivar movable: false once it has started, or where it must stay.
-    :ivar margin: for cleaning; nobody has the node for so long after the end.
+    :ivar margin: for cleaning; nobody has a whole host for so long after the
+        end.
+    :ivar amounts: the share that it needs of a compute host; ``None``: all of
+        the host.  A node of Ironic is always had whole.
+    :ivar group: the id of the lease reservation that a share belongs to.
+    :ivar affinity: true where all bookings of the group are on one host,
+        false where all of them are on different ones.
     """
 
     id: str
@@ -36,20 +44,29 @@ class Booking:
     eligible: int
     movable: bool = True
     margin: int = 0
+    amounts: inventories.Amounts | None = None
+    group: str = ''
+    affinity: bool | None = None
 
     @property
     def until(self) -> int:
-        """Give the instant from which the node may be promised again."""
+        """Return the instant from which a whole host is free again."""
         return self.end + self.margin
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Demand:
-    """A wish for ``least`` to ``most`` distinct nodes over one window.
+    """A demand for ``least`` to ``most`` hosts, or shares, over one window.
 
     :ivar id: opaque; bookings that serve it are called ``<id>/<count>``.
-    :ivar eligible: the set of nodes that would do.
-    :ivar preferred: a set of nodes that are taken first where they are free.
+    :ivar eligible: the set of hosts that would do when they are empty.
+    :ivar preferred: a set of hosts that are taken first where they have room.
+    :ivar amounts: the share of a compute host that each needs; ``None``: all
+        of a host, and each a different one.
+    :ivar affinity: as in :class:`Booking`; true only where ``least`` is
+        ``most``.
+    :ivar first: the first count, where the group is there and grows.
+    :ivar group: the group that the bookings belong to; ``None``: the id.
     """
 
     id: str
@@ -60,6 +77,10 @@ class Demand:
     eligible: int
     margin: int = 0
     preferred: int = 0
+    amounts: inventories.Amounts | None = None
+    affinity: bool | None = None
+    first: int = 0
+    group: str | None = None
 
     def __post_init__(self) -> None:
         if self.end <= self.start:
@@ -69,8 +90,18 @@ class Demand:
                 'end after the start.')
         if not 0 <= self.least <= self.most or not self.most:
             raise ValueError(
-                f'The demand {self.id} is for {self.least} to {self.most} '
-                'nodes. Give numbers with 0 <= least <= most, most > 0.')
+                f'The demand {self.id} is for {self.least} to {self.most}. '
+                'Give numbers with 0 <= least <= most, most > 0.')
+        if self.amounts is not None and (
+                not self.amounts or min(
+                    each for _, each in self.amounts) < 1):
+            raise ValueError(
+                f'An instance of the demand {self.id} needs {self.amounts}. '
+                'Give amounts above zero, and at least one.')
+        if self.affinity and self.least != self.most:
+            raise ValueError(
+                f'The demand {self.id} is for {self.least} to {self.most} on '
+                'one host. Give one number for both.')
         if self.margin < 0:
             raise ValueError(
                 f'The margin of the demand {self.id} is {self.margin}. Give '
@@ -78,10 +109,18 @@ class Demand:
 
     @property
     def until(self) -> int:
-        """Give the instant from which its nodes may be promised again."""
+        """Return the instant from which its whole hosts are free again."""
         return self.end + self.margin
 
+    @property
+    def family(self) -> str:
+        """Return the group of the bookings that serve it."""
+        if self.amounts is None:
+            return ''
+        return self.id if self.group is None else self.group
+
     def booking(self, count: int, node: int) -> Booking:
-        """Give the booking that serves one of the nodes asked for."""
-        return Booking(f'{self.id}/{count}', self.start, self.end, node,
-                       self.eligible, True, self.margin)
+        """Return one of the bookings that serve it."""
+        return Booking(f'{self.id}/{self.first + count}', self.start,
+                       self.end, node, self.eligible, True, self.margin,
+                       self.amounts, self.family, self.affinity)

@@ -27,6 +27,7 @@ class Limits:
     :ivar proof: nodes looked at for a proof that there is no room.
     :ivar chain: nodes looked at for a chain of moves.
     :ivar swap: bookings looked at for exchanges between two nodes.
+    :ivar repair: bookings looked at for making room, for one demand.
     :ivar search: placements tried by the exact search.
     :ivar eject: hosts looked at for a search by ejection, for all that one
         request asks for.
@@ -37,6 +38,7 @@ class Limits:
     proof: int = 200_000
     chain: int = 20_000
     swap: int = 200_000
+    repair: int = 25_000
     search: int = 20_000
     eject: int = 300_000
     offers: int = 32
@@ -51,7 +53,12 @@ class Budget:
     """Steps that are left."""
 
     def __init__(self, steps: int) -> None:
-        self.left = steps
+        self.given = self.left = steps
+
+    @property
+    def spent(self) -> int:
+        """Return how many have been taken."""
+        return self.given - max(self.left, 0)
 
     def spend(self, steps: int = 1) -> None:
         """Take steps.

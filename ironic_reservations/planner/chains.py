@@ -27,13 +27,16 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
 
 
 def chain(draft: timeline.Draft, wanted: bookings.Booking,
-          steps: budget.Budget) -> bool:
-    """Place a booking by a chain of moves; tell whether there is one.
+          pinned: frozenset[str], steps: budget.Budget) -> bool:
+    """Place a booking by a chain of moves; return whether there is one.
 
     The draft is changed only where there is one.
+
+    :param pinned: the groups that stay where they are.
     """
     # Whom each node that was reached would get.  A node is reached once, so
     # that what happens on one node of a chain is independent of the rest.
@@ -43,7 +46,7 @@ def chain(draft: timeline.Draft, wanted: bookings.Booking,
     while queue:
         booking = queue.popleft()
         start, until = booking.start, booking.until
-        for node in fleet.members(booking.eligible):
+        for node in fleet.members(draft.whole_hosts(booking)):
             if node in comes:
                 continue
             try:
@@ -56,8 +59,9 @@ def chain(draft: timeline.Draft, wanted: bookings.Booking,
                 comes[node] = booking
                 _carry_out(draft, wanted, node, comes)
                 return True
-            there = draft.rows[node][place - 1]
-            if not there.movable or there is booking or (
+            there = draft.holders[node][place - 1]
+            if there is None or not units.leaves(there, pinned) or (
+                    there is booking) or (
                     place > 1 and untils[place - 2] > start):
                 continue
             comes[node] = booking

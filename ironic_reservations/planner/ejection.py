@@ -28,13 +28,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
-from collections.abc import Sequence
 import math
 import operator
-from typing import Any
-from typing import Protocol
 
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
+from ironic_reservations.planner import exclusive_row
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import places
+from ironic_reservations.planner import shared_row
+from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
 
 #: How much heavier one becomes that has to push others away, as a part of
 #: what it weighed at first.  Each of these is tried, from the start.
@@ -46,86 +50,94 @@ _PATIENCE = 100_000
 _SET_UP = 4
 
 
-class Piece:
-    """What is on one host: one or more promises of one window.
+def eject(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
+          steps: budget.Budget) -> bool:
+    """Place a unit where others can go elsewhere; return whether it worked.
 
-    :ivar what: stands for it outside of here.
-    :ivar start: when it begins.
-    :ivar end: when it ends, without cleaning.
-    :ivar until: from when on others can have a whole host that it had.
-    :ivar hosts: the numbers of those that it may be on.
-    :ivar home: where it was at first; -1 for what is new.
-    :ivar node: where it is now.
-    :ivar weight: infinite for what has to stay.
-    :ivar first: what it weighed at first.
+    The draft is changed only where it did.
+
+    :param pinned: the groups that stay where they are.
     """
-
-    __slots__ = ('end', 'first', 'home', 'hosts', 'node', 'start', 'until',
-                 'weight', 'what')
-
-    def __init__(self, what: Any, start: int, end: int, until: int,
-                 hosts: Sequence[int], home: int, movable: bool = True,
-                 part: float = 1.0) -> None:
-        """Begin with where it is.
-
-        :param part: how much of a host it has, above 0 and up to 1.
-        """
-        self.what = what
-        self.start, self.end, self.until = start, end, until
-        self.hosts = hosts
-        self.home = self.node = home
-        self.first = math.sqrt((until - start) * part) if movable else math.inf
-        self.weight = self.first
+    found = find(lambda node: row(draft, node, pinned),
+                 _piece(draft, wanted, True), steps)
+    if found is None:
+        return False
+    arriving: list[bookings.Booking] = []
+    leaving: list[bookings.Booking] = []
+    for each in found:
+        arriving.extend(each.what.on(each.node))
+        if each.home >= 0:
+            leaving.extend(each.what.parts)
+    draft.put(arriving, leaving)
+    return True
 
 
-class Row(Protocol):
-    """What is on a host while places are looked for.
-
-    :ivar effort: how many steps it takes to look at it once.
-    """
-
-    effort: int
-
-    def pieces(self) -> Sequence[Piece]:
-        """Return what is there."""
-
-    def cost(self, piece: Piece) -> float:
-        """Return the weight of those who would have to leave.
-
-        Not above zero where nobody would: the better it fits, the lower.
-        Infinite where it cannot be had.
-        """
-
-    def blockers(self, piece: Piece) -> Sequence[Piece]:
-        """Return those who would have to leave, where it can be had."""
-
-    def put(self, piece: Piece) -> None:
-        """Place a piece where there is room for it."""
-
-    def take(self, piece: Piece) -> None:
-        """Take a piece away."""
+def row(draft: timeline.Draft, node: int,
+        pinned: frozenset[str]) -> places.Row:
+    """Return the row of a host, as it stands."""
+    there = list(_there(draft, node, pinned))
+    capacity = draft.capacities[node]
+    if capacity is None:
+        return exclusive_row.Row(there)
+    made = shared_row.Row(capacity)
+    for each in there:
+        made.put(each)
+    return made
 
 
-class _Rows(dict[int, Row]):
+def _there(draft: timeline.Draft, node: int,
+           pinned: frozenset[str]) -> Iterator[places.Piece]:
+    """Yield what is on a host, by its start."""
+    there = draft.rows[node]
+    if draft.capacities[node] is None:
+        for each in there:
+            yield _piece(draft, units.unit((each,), draft),
+                         units.leaves(each, pinned))
+        return
+    free: set[str] = set()
+    for unit in units.movable(draft, node, there, pinned):
+        free.update([each.id for each in unit.parts])
+        yield _piece(draft, unit, True)
+    for each in there:
+        if each.id not in free:
+            yield _piece(draft, units.unit((each,), draft), False)
+
+
+def _piece(draft: timeline.Draft, unit: units.Unit,
+           movable: bool) -> places.Piece:
+    part = 1.0
+    if unit.amounts is not None:
+        first = draft.compute & -draft.compute
+        capacity = (draft.capacities[first.bit_length() - 1] if first
+                    else None) or {}
+        part = min(1.0, max([amount / capacity[name]
+                             for name, amount in unit.amounts
+                             if capacity.get(name)], default=1.0))
+    return places.Piece(unit, unit.start, unit.end, unit.until,
+                        fleet.members(unit.eligible), unit.node, movable,
+                        part)
+
+
+class _Rows(dict[int, places.Row]):
     """The rows of the hosts that have been looked at."""
 
-    def __init__(self, make: Callable[[int], Row],
+    def __init__(self, make: Callable[[int], places.Row],
                  steps: budget.Budget) -> None:
         super().__init__()
         self._make = make
         self._steps = steps
 
-    def __missing__(self, node: int) -> Row:
+    def __missing__(self, node: int) -> places.Row:
         row = self[node] = self._make(node)
         self._steps.spend(_SET_UP * len(row.pieces()))
         return row
 
 
-def find(make: Callable[[int], Row], wanted: Piece,
-         steps: budget.Budget) -> list[Piece] | None:
+def find(make: Callable[[int], places.Row], wanted: places.Piece,
+         steps: budget.Budget) -> list[places.Piece] | None:
     """Find a place for a piece, wherever others have to go for it.
 
-    :param make: gives the row of a host, as it stands.
+    :param make: returns the row of a host, as it stands.
     :returns: what is elsewhere then, the new piece among it; ``None`` where
         nothing was found.
     """
@@ -146,7 +158,7 @@ def find(make: Callable[[int], Row], wanted: Piece,
     return None
 
 
-def _settle(rows: _Rows, wanted: Piece, heavier: float,
+def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
             steps: budget.Budget) -> bool:
     """Place a piece and whoever has to leave for it, one after another."""
     homeless = [wanted]
@@ -171,7 +183,8 @@ def _settle(rows: _Rows, wanted: Piece, heavier: float,
 _weight = operator.attrgetter('weight')
 
 
-def _cheapest(rows: _Rows, piece: Piece, steps: budget.Budget) -> int | None:
+def _cheapest(rows: _Rows, piece: places.Piece,
+              steps: budget.Budget) -> int | None:
     chosen, least, effort = None, math.inf, 2
     for node in piece.hosts:
         row = rows[node]
@@ -183,7 +196,7 @@ def _cheapest(rows: _Rows, piece: Piece, steps: budget.Budget) -> int | None:
     return chosen
 
 
-def _elsewhere(rows: _Rows) -> Iterator[Piece]:
+def _elsewhere(rows: _Rows) -> Iterator[places.Piece]:
     for row in rows.values():
         for piece in row.pieces():
             if piece.node != piece.home:

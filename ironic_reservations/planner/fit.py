@@ -15,30 +15,120 @@
 from __future__ import annotations
 
 import bisect
+import heapq
+import itertools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
+from ironic_reservations.planner import gaps
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
 
-#: Before every instant that is used.
-_NEVER = -(1 << 80)
+#: Before all hosts are looked at, so many gaps are for each that is wanted,
+#: and one for so many hosts.
+_GAPS = 64
+_HOSTS = 16
 
 
-def fit(draft: timeline.Draft, demand: bookings.Demand,
-        count: int) -> list[int]:
-    """Find up to ``count`` nodes that are free over a demand's window.
+def fit(draft: timeline.Draft, demand: bookings.Demand, template: units.Unit,
+        count: int) -> list[tuple[int, int]]:
+    """Find places for up to ``count`` units of a demand.
 
-    Of the free ones, those that are preferred come first, then those that
-    stood idle for the shortest time: long gaps are kept for long leases.
+    For what needs a share, compute hosts come before nodes of Ironic.
+
+    :param template: like each of the units.
+    :returns: pairs of a host and how many of them it gets.
     """
-    start, until, preferred = demand.start, demand.until, demand.preferred
-    free: list[tuple[bool, int, int]] = []
+    eligible = template.eligible
+    places: list[tuple[int, int]] = []
+    if template.amounts is not None and eligible & draft.compute:
+        places = _on_shared(draft, demand, template, count)
+        count -= sum(taken for _, taken in places)
+        eligible &= ~draft.compute
+    if count and eligible:
+        places.extend((node, 1) for node in _whole(
+            draft, demand, eligible, count))
+    return places
+
+
+def _on_shared(draft: timeline.Draft, demand: bookings.Demand,
+               template: units.Unit, count: int) -> list[tuple[int, int]]:
+    """Find places for shares on compute hosts.
+
+    Those that are preferred come first, then those that are shared already,
+    so that whole ones are left for what needs them; then the fullest.
+    """
+    found = []
+    assert template.amounts is not None
+    for node in fleet.members(template.eligible & draft.compute):
+        room = units.room(draft, node, template.amounts, template.start,
+                          template.end, template.apart)
+        if room:
+            found.append((not demand.preferred >> node & 1,
+                          not draft.is_shared(node), room, node))
+    places: list[tuple[int, int]] = []
+    for _, _, room, node in sorted(found):
+        taken = min(room, count)
+        if not taken:
+            break
+        places.append((node, taken))
+        count -= taken
+    return places
+
+
+def _whole(draft: timeline.Draft, demand: bookings.Demand, eligible: int,
+           count: int) -> list[int]:
+    """Find up to ``count`` hosts that nobody has over a demand's window.
+
+    Those that are preferred come first, then those that stood idle for the
+    shortest time: long gaps are kept for long leases.
+    """
+    changed = fleet.mask(draft.changed)
+    places: list[int] = []
+    for hosts in (eligible & demand.preferred, eligible & ~demand.preferred):
+        left = count - len(places)
+        if not left or not hosts:
+            continue
+        found = _latest(draft, demand, hosts & ~changed, left)
+        free = (_free(draft, demand, hosts) if found is None else heapq.merge(
+            found, _free(draft, demand, hosts & changed)))
+        places.extend(node for _, node in itertools.islice(free, left))
+    return places
+
+
+def _latest(draft: timeline.Draft, demand: bookings.Demand, hosts: int,
+            count: int) -> list[gaps.Gap] | None:
+    """Return hosts with a gap for a demand, without looking at all of them.
+
+    :param hosts: those whose gaps are known.
+    :returns: ``None`` where there are too few among the latest gaps.
+    """
+    found: list[gaps.Gap] = []
+    seen: set[int] = set()
+    looks = _GAPS * count + hosts.bit_count() // _HOSTS
+    for gap in itertools.islice(draft.gaps.before(demand.start), looks):
+        node = gap[1]
+        if hosts >> node & 1 and node not in seen:
+            # NOTE: its last gap is the only one that can reach the start.
+            seen.add(node)
+            if draft.free(node, demand.start, demand.until):
+                found.append(gap)
+                if len(found) == count:
+                    return found
+    return None
+
+
+def _free(draft: timeline.Draft, demand: bookings.Demand,
+          hosts: int) -> list[gaps.Gap]:
+    """Return all hosts that nobody has over a demand's window, in order."""
+    start, until = demand.start, demand.until
+    free: list[gaps.Gap] = []
     all_starts, all_untils = draft.starts, draft.untils
     find = bisect.bisect_left
-    for node in fleet.members(demand.eligible):
+    for node in fleet.members(hosts):
         place = find(all_starts[node], until)
-        since = all_untils[node][place - 1] if place else _NEVER
+        since = all_untils[node][place - 1] if place else gaps.NEVER
         if since <= start:
-            free.append((not preferred >> node & 1, -since, node))
+            free.append((-since, node))
     free.sort()
-    return [node for _, _, node in free[:count]]
+    return free

@@ -39,30 +39,30 @@ class Fleet:
         return {uuid: number for number, uuid in enumerate(self.uuids)}
 
     def number(self, uuid: str) -> int:
-        """Give the number of a node.
+        """Return the number of a node.
 
         :raises KeyError: for a node that is not of the fleet.
         """
         return self._numbers[uuid]
 
     def mask(self, uuids: Iterable[str]) -> int:
-        """Give a set of nodes; those that are not of the fleet are left out.
+        """Return a set of nodes; those that are not of the fleet are left out.
         """
         numbers = self._numbers
         return mask(numbers[uuid] for uuid in uuids if uuid in numbers)
 
     def names(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        """Give the uuids of nodes."""
+        """Return the uuids of nodes."""
         return tuple(self.uuids[number] for number in numbers)
 
 
 def everything(count: int) -> int:
-    """Give the set of the first ``count`` nodes."""
+    """Return the set of the first ``count`` nodes."""
     return (1 << count) - 1
 
 
 def mask(numbers: Iterable[int]) -> int:
-    """Give the set of some nodes."""
+    """Return the set of some nodes."""
     numbers = list(numbers)
     if not numbers:
         return 0
@@ -76,7 +76,7 @@ def mask(numbers: Iterable[int]) -> int:
 # 10,000 apart costs as much as looking for a free node in it.
 @functools.lru_cache(maxsize=512)
 def members(nodes: int) -> tuple[int, ...]:
-    """Give the numbers of the nodes of a set, in order."""
+    """Return the numbers of the nodes of a set, in order."""
     return tuple(number for number, bit in enumerate(bin(nodes)[:1:-1])
                  if bit == '1')
 

@@ -30,28 +30,34 @@ from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import shares
 
 
 def draw(here: standing.Standing, number: int, now: datetime.datetime,
          margin: int, eligible: Callable[[requirements.Requirement], int]
-         ) -> list[instances.Promise]:
+         ) -> list[bookings.Booking]:
     """Return all that is promised of one host, as the planner wants it.
 
     Of a compute host that can be used, each share has its place, also where
-    all of them are more than the host has: nobody else gets any of it.  What
-    stands to be planned anew then, :func:`stranded` tells.
+    all of them are more than the host has: nobody else gets any of it.  The
+    shares without room stand to be planned anew, as :func:`stranded` tells;
+    until then they do not move for anybody.
 
     :param margin: for cleaning, in microseconds.
-    :param eligible: gives the set of hosts that meet a requirement.
+    :param eligible: returns the set of hosts that meet a requirement.
     """
     if here.host.node.compute and here.unfit() is None:
-        return sorted((promise(row, here.instances[row.reservation_id],
-                               number, now, margin, eligible(wanted))
-                       for row, wanted in here.promised),
-                      key=operator.attrgetter('start', 'id'))
+        drawn = sorted((promise(row, here.instances[row.reservation_id],
+                                number, now, margin, eligible(wanted))
+                        for row, wanted in here.promised),
+                       key=operator.attrgetter('start', 'id'))
+        out = displaced(inventories.capacities(
+            host_inventories.of(here.host.node)), drawn)
+        # NOTE: a share without room that could move would count as in need
+        # of another host, and prove that there is too little room for others.
+        return [dataclasses.replace(each, movable=False)
+                if each.id in out else each for each in drawn]
     rows = {standing.name(row): row.reservation_id
             for row, _ in here.promised
             if row.reservation_id in here.instances}
@@ -91,7 +97,7 @@ def crowded(here: standing.Standing, now: datetime.datetime
         if (row.begun or row.starts_at <= now) and row.ends_at > now])
 
 
-def excess(here: standing.Standing, there: Sequence[instances.Instance]
+def excess(here: standing.Standing, there: Sequence[bookings.Booking]
            ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return the bookings of a compute host for which it has no room.
 
@@ -105,7 +111,7 @@ def excess(here: standing.Standing, there: Sequence[instances.Instance]
 def promise(row: leases.NodeBooking,
             wanted: instance_reservations.InstanceReservation, number: int,
             now: datetime.datetime, margin: int,
-            eligible: int) -> instances.Instance:
+            eligible: int) -> bookings.Booking:
     """Return the instance that a row promises.
 
     :param number: of the host.
@@ -123,16 +129,16 @@ def promise(row: leases.NodeBooking,
 
 def seated(booking: bookings.Booking,
            wanted: instance_reservations.InstanceReservation
-           ) -> instances.Instance:
-    """Give an instance on the host of a booking that was drawn for it."""
-    return instances.Instance(
+           ) -> bookings.Booking:
+    """Return an instance on the host of a booking that was drawn for it."""
+    return bookings.Booking(
         booking.id, booking.start, booking.end, booking.node,
-        booking.eligible, wanted.need.amounts, wanted.reservation_id,
-        wanted.affinity, booking.movable, booking.margin)
+        booking.eligible, booking.movable, booking.margin,
+        wanted.need.amounts, wanted.reservation_id, wanted.affinity)
 
 
 def displaced(capacity: shares.Capacity,
-              there: Sequence[instances.Instance]) -> frozenset[str]:
+              there: Sequence[bookings.Booking]) -> frozenset[str]:
     """Return the ids of what may move and has no room on a compute host.
 
     NOTE: none is planned so; but an inventory may have shrunk, and what has

@@ -18,7 +18,7 @@ for unchanged while the timeline is the same.
 
 from __future__ import annotations
 
-import bisect
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -26,13 +26,15 @@ import dataclasses
 import enum
 import itertools
 
-from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
+from ironic_reservations.planner import profiles
+from ironic_reservations.planner import reach
 from ironic_reservations.planner import timeline
+
+_Demands = tuple[bookings.Demand, ...]
 
 
 class Kind(enum.StrEnum):
@@ -53,7 +55,7 @@ class Offer:
     """
 
     kind: Kind
-    demands: tuple[bookings.Demand, ...]
+    demands: _Demands
     nearest: bool = True
 
 
@@ -66,16 +68,16 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     :param earliest: before this nothing can start.
     :param latest: after this nothing can end.
     """
-    makers = {Kind.LATER: _later, Kind.EARLIER: _earlier,
-              Kind.SHORTER: _shorter, Kind.FEWER: _fewer}
-    limits = _short(limits)
-    ground = _Ground(now)
-    made = []
-    for kind in kinds:
-        offer = makers[kind](ground, tuple(demands), earliest, latest, limits)
-        if offer is not None:
-            made.append(offer)
-    return tuple(made)
+    ground = _Ground(now, tuple(demands), limits)
+    most = latest - max(demand.end for demand in demands)
+    least = earliest - min(demand.start for demand in demands)
+    makers = {
+        Kind.LATER: lambda: ground.first(Kind.LATER, ground.later(most)),
+        Kind.EARLIER: lambda: ground.first(Kind.EARLIER,
+                                           ground.earlier(least)),
+        Kind.SHORTER: ground.shorter, Kind.FEWER: ground.fewer}
+    made = (makers[kind]() for kind in kinds)
+    return tuple(offer for offer in made if offer is not None)
 
 
 def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
@@ -87,231 +89,251 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
     :param latest: after this nothing can end.
     """
-    limits = _short(limits)
-    ground = _Ground(now)
-    shifts = itertools.chain([0], _shifts_later(ground, demands, latest))
-    return _first(ground, Kind.LATER, tuple(demands), shifts, limits)
+    ground = _Ground(now, tuple(demands), limits)
+    most = latest - max(demand.end for demand in demands)
+    return ground.first(Kind.LATER, itertools.chain([0], ground.later(most)))
 
 
-def _short(limits: budget.Limits) -> budget.Limits:
-    """Return limits for the many windows that are tried for one offer.
+def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
+           latest: int, most: int, grain: int,
+           permits: Callable[[_Demands], bool] = lambda demands: True,
+           limits: budget.Limits = planning.LIMITS) -> list[_Demands]:
+    """Find the earliest starts, from the one given on, that are accepted.
 
-    NOTE: what a search by ejection finds in a few steps it finds in the same
-    way where it may take more, so that what is offered is accepted.
+    They are the one given, and those at which a booking lets go of a host.
+
+    :param latest: after this nothing can end.
+    :param most: so many are enough.
+    :param grain: the starts are rounded up to a multiple of it.
+    :param permits: returns whether moved demands may be asked for.
     """
-    return dataclasses.replace(limits, eject=limits.eject // _SHORTER)
+    ground = _Ground(now, tuple(demands), limits)
+    begin = min(demand.start for demand in demands)
+    furthest = latest - max(demand.end for demand in demands)
+    shifts = {-(-(begin + shift) // grain) * grain - begin
+              for shift in itertools.chain([0], ground.later(furthest))}
+    found = ground.accepted(
+        sorted(shift for shift in shifts if shift <= furthest),
+        limits.offers + most, permits)
+    return [moved for moved, _ in itertools.islice(found, most)]
 
 
-#: How much shorter than for a request the search by ejection is.
+#: How many numbers are tried, each lower, before fewer are not offered.
+_LOWERED = 3
+#: How much shorter than for a request the searches are.
 _SHORTER = 10
 
 
-def _later(ground: _Ground, demands: tuple[bookings.Demand, ...],
-           earliest: int, latest: int,
-           limits: budget.Limits) -> Offer | None:
-    return _first(ground, Kind.LATER, demands,
-                  _shifts_later(ground, demands, latest), limits)
-
-
-def _earlier(ground: _Ground, demands: tuple[bookings.Demand, ...],
-             earliest: int, latest: int,
-             limits: budget.Limits) -> Offer | None:
-    return _first(ground, Kind.EARLIER, demands,
-                  _shifts_earlier(ground, demands, earliest), limits)
-
-
-def _first(ground: _Ground, kind: Kind,
-           demands: tuple[bookings.Demand, ...], shifts: Iterable[int],
-           limits: budget.Limits) -> Offer | None:
-    """Give the first of some shifts that is accepted."""
-    profiles = [ground.profile(demand.eligible) for demand in demands]
-    tries, doubts = limits.offers, 0
-    for shift in shifts:
-        moved = tuple(_shift(demand, shift) for demand in demands)
-        # NOTE: looking this up is much cheaper than planning, and nothing
-        # that can be had is lost.
-        if not all(profile.enough(demand.start, demand.until, demand.least)
-                   for demand, profile in zip(moved, profiles,
-                                              strict=True)):
-            continue
-        if not tries or doubts > limits.doubts:
-            return None
-        tries -= 1
-        answer = planning.plan(ground.now, moved, limits)
-        if isinstance(answer, plans.Plan):
-            return Offer(kind, moved, not doubts)
-        doubts += not answer.cause.proved
-    return None
-
-
-def _shift(demand: bookings.Demand, shift: int) -> bookings.Demand:
-    return dataclasses.replace(demand, start=demand.start + shift,
-                               end=demand.end + shift)
-
-
-def _shifts_later(ground: _Ground, demands: Sequence[bookings.Demand],
-                  latest: int) -> Iterator[int]:
-    """Give the shifts at which room can appear, the smallest first.
-
-    A window that moves to the right leaves a booking's way only where its
-    start comes to where the booking lets go.
-    """
-    most = latest - max(demand.end for demand in demands)
-    everyone = ground.everyone(demands)
-    shifts: set[int] = set()
-    for demand in demands:
-        start = demand.start
-        for node in everyone:
-            untils = ground.now.untils[node]
-            first = bisect.bisect_right(untils, start)
-            shifts.update([until - start for until in untils[first:]])
-    return iter(sorted(shift for shift in shifts if shift <= most))
-
-
-def _shifts_earlier(ground: _Ground,
-                    demands: Sequence[bookings.Demand],
-                    earliest: int) -> Iterator[int]:
-    most = min(demand.start for demand in demands) - earliest
-    everyone = ground.everyone(demands)
-    shifts: set[int] = set()
-    for demand in demands:
-        until = demand.until
-        for node in everyone:
-            starts = ground.now.starts[node]
-            last = bisect.bisect_left(starts, until)
-            shifts.update([until - start for start in starts[:last]])
-    return iter([-shift for shift in sorted(shifts) if shift <= most])
-
-
-def _everyone(now: timeline.Timeline, eligible: int) -> int:
-    """Give all nodes on which a booking could matter to a demand."""
-    walk = fleet.Walk(eligible)
-    for node in walk:
-        for booking in now.rows[node]:
-            if booking.movable:
-                walk.leads_to(booking.eligible)
-    return walk.nodes
-
-
 class _Ground:
-    """A timeline, and what has been found out about it."""
+    """A timeline, what is demanded of it, and what has been found out."""
 
-    def __init__(self, now: timeline.Timeline) -> None:
-        self.now = now
-        self._profiles: dict[int, _Profile] = {}
-        self._everyone: dict[int, tuple[int, ...]] = {}
-
-    def profile(self, nodes: int) -> _Profile:
-        """Give how many nodes of a set nobody holds for good, over time."""
-        if nodes not in self._profiles:
-            self._profiles[nodes] = _Profile(self.now, nodes)
-        return self._profiles[nodes]
-
-    def everyone(self, demands: Iterable[bookings.Demand]
-                 ) -> tuple[int, ...]:
-        """Give all nodes on which a booking could matter to demands.
-
-        NOTE: to all of them together, since one may make room for another.
-        """
+    def __init__(self, now: timeline.Timeline, demands: _Demands,
+                 limits: budget.Limits) -> None:
+        self._now = now
+        self._demands = demands
         eligible = 0
         for demand in demands:
             eligible |= demand.eligible
-        if eligible not in self._everyone:
-            self._everyone[eligible] = fleet.members(
-                _everyone(self.now, eligible))
-        return self._everyone[eligible]
+        # NOTE: all that matters to any of them, since one may make room for
+        # another.
+        self._there = [each for _, row in reach.rows(now, eligible)
+                       for each in row]
+        # NOTE: many windows are tried, and the one that is refused is not
+        # worth a long search.  What ejection finds in a few steps it finds
+        # in the same way where it may take more; where shares come into it,
+        # what is found is planned as it will be.
+        self._limits = limits
+        self._short = dataclasses.replace(
+            limits, eject=limits.eject // _SHORTER)
+        self._again = any(
+            demand.amounts is not None for demand in demands) or any(
+            each.amounts is not None for each in self._there)
+        if self._again:
+            self._short = dataclasses.replace(
+                self._short, search=limits.search // _SHORTER,
+                swap=limits.swap // _SHORTER,
+                repair=limits.repair // _SHORTER)
+        self._profiles = [profiles.of(now, demand) for demand in demands]
 
+    def _plan(self, demands: Sequence[bookings.Demand]
+              ) -> plans.Plan | plans.Refusal:
+        """Plan demands, and be sure that they can be had if it says so."""
+        answer = planning.plan(self._now, demands, self._short, False)
+        if self._again and isinstance(answer, plans.Plan):
+            return planning.plan(self._now, demands, self._limits, False)
+        return answer
 
-class _Profile:
-    """Over time, how many nodes of a set nobody holds who must be there."""
+    def later(self, most: int) -> Iterator[int]:
+        """Yield the shifts at which room can appear, the smallest first.
 
-    def __init__(self, now: timeline.Timeline, nodes: int) -> None:
-        self.instants, self.free = availability.steps(
-            _captives(now, nodes), nodes.bit_count())
+        A window that moves to the right leaves a booking's way only where its
+        start comes to where the booking lets go.
+        """
+        lets_go = {each.until for each in self._there}
+        lets_go.update([each.end for each in self._there
+                        if each.amounts is not None])
+        shifts = {at - start for at in lets_go
+                  for start in {demand.start for demand in self._demands}}
+        return iter(sorted(each for each in shifts if 0 < each <= most))
 
-    def enough(self, start: int, until: int, count: int) -> bool:
-        """Tell whether ``count`` nodes are never missing in a window."""
-        return self.missing(start, until, count) is None
+    def earlier(self, least: int) -> Iterator[int]:
+        """Yield such shifts to the left, the smallest first."""
+        ends = {demand.until for demand in self._demands}
+        ends.update([demand.end for demand in self._demands
+                     if demand.amounts is not None])
+        shifts = {start - end for start in {each.start
+                                            for each in self._there}
+                  for end in ends}
+        return iter(sorted((each for each in shifts if least <= each < 0),
+                           reverse=True))
 
-    def missing(self, start: int, until: int, count: int) -> int | None:
-        """Give the first instant at which ``count`` nodes are missing."""
-        first = bisect.bisect_right(self.instants, start) - 1
-        last = bisect.bisect_left(self.instants, until)
-        for place in range(first, last):
-            if self.free[place] < count:
-                return max(start, self.instants[place])
+    def first(self, kind: Kind, shifts: Iterable[int]) -> Offer | None:
+        """Return the first of some shifts that is accepted."""
+        return next((Offer(kind, moved, nearest) for moved, nearest in
+                     self.accepted(shifts, self._limits.offers)), None)
+
+    def accepted(self, shifts: Iterable[int], tries: int,
+                 permits: Callable[[_Demands], bool] = lambda demands: True
+                 ) -> Iterator[tuple[_Demands, bool]]:
+        """Yield the moved demands that are accepted.
+
+        :param tries: as many are tried at most.
+        :returns: with whether all that are nearer were proved impossible.
+        """
+        doubts = 0
+        beyond: int | None = None
+        for shift in shifts:
+            if beyond is not None and abs(shift) < beyond:
+                continue
+            moved = tuple(dataclasses.replace(
+                demand, start=demand.start + shift, end=demand.end + shift)
+                for demand in self._demands)
+            # NOTE: looking this up is much cheaper than planning, and
+            # nothing that can be had is lost.
+            beyond = self._beyond(moved, shift)
+            if beyond is not None:
+                continue
+            if not tries or doubts > self._limits.doubts:
+                return
+            tries -= 1
+            if not permits(moved):
+                continue
+            answer = self._plan(moved)
+            if isinstance(answer, plans.Plan):
+                yield moved, not doubts
+            else:
+                doubts += not answer.cause.proved
+
+    def _beyond(self, moved: _Demands, shift: int) -> int | None:
+        """Return how far windows have to be moved before there is room.
+
+        :returns: ``None`` where nothing is known to be missing.
+        """
+        furthest = None
+        for profile, demand in zip(self._profiles, moved, strict=True):
+            missing = profile.missing(demand)
+            if missing is None:
+                continue
+            away = (profile.end(demand) - shift - missing[0] if shift < 0
+                    else missing[1] - demand.start + shift)
+            furthest = max(away, furthest or 0)
+        return furthest
+
+    def shorter(self) -> Offer | None:
+        """End all demands at one earlier instant, the latest that there is.
+        """
+        begin = max(demand.start for demand in self._demands)
+        end = max(demand.end for demand in self._demands)
+        margins = {demand.margin for demand in self._demands}
+        if any(demand.amounts is not None for demand in self._demands):
+            margins.add(0)
+        # Room appears where a window's end comes to where a booking starts.
+        ends = {start - margin for start in {each.start
+                                             for each in self._there}
+                for margin in margins}
+        ordered = sorted(each for each in ends if begin < each < end)
+        best: _Demands | None = None
+        nearest = True
+        # NOTE: what can be had until one end can be had until any earlier
+        # one; and mostly the latest can be had at once.
+        low, middle, high = 0, len(ordered) - 1, len(ordered)
+        while low < high:
+            cut = tuple(dataclasses.replace(
+                demand, end=min(demand.end, ordered[middle]))
+                for demand in self._demands)
+            answer: plans.Plan | plans.Refusal | None = None
+            if not any(profile.missing(demand) for profile, demand in zip(
+                    self._profiles, cut, strict=True)):
+                answer = self._plan(cut)
+            if isinstance(answer, plans.Plan):
+                best, low = cut, middle + 1
+            else:
+                nearest = nearest and (answer is None or answer.cause.proved)
+                high = middle
+            middle = (low + high) // 2
+        return (Offer(Kind.SHORTER, best, nearest)
+                if best is not None else None)
+
+    def fewer(self) -> Offer | None:
+        """Ask for as much as there is room for, but at least one of each.
+        """
+        lowered = [dataclasses.replace(demand, least=1, most=1)
+                   if demand.affinity else
+                   dataclasses.replace(demand, least=min(1, demand.least),
+                                       most=max(1, demand.least))
+                   for demand in self._demands]
+        nearest = True
+        answer = self._plan(lowered)
+        for number, demand in enumerate(self._demands):
+            if demand.affinity and isinstance(answer, plans.Plan):
+                # NOTE: it comes in its turn: those before it keep their
+                # shares.
+                for before, there in enumerate(lowered[:number]):
+                    if there.amounts is not None:
+                        lowered[before] = _exactly(
+                            there, len(answer.granted[before]))
+                nearest &= answer.maximal
+                nearest &= self._raise(lowered, number, demand.least)
+                answer = self._plan(lowered)
+        if isinstance(answer, plans.Refusal):
+            return None
+        # NOTE: a search that is cut short may end otherwise for other
+        # numbers; so what is offered is planned as it would be asked for.
+        offered = tuple(_exactly(demand, len(granted)) for demand, granted
+                        in zip(lowered, answer.granted, strict=True))
+        for _ in range(_LOWERED):
+            again = planning.plan(self._now, offered, self._limits, False)
+            if isinstance(again, plans.Plan):
+                return Offer(Kind.FEWER, offered, nearest and answer.maximal)
+            # NOTE: so many had a place when the search was cut short.
+            nearest = False
+            left = again.demand.least - again.short
+            if left < 1 or again.demand.affinity:
+                return None
+            offered = tuple(
+                _exactly(each, left) if each.id == again.demand.id else each
+                for each in offered)
         return None
 
+    def _raise(self, lowered: list[bookings.Demand], number: int,
+               most: int) -> bool:
+        """Raise a demand for one host as far as it can be.
 
-def _captives(now: timeline.Timeline, nodes: int
-              ) -> Iterator[bookings.Booking]:
-    """Give the bookings that are on nodes of a set and cannot leave it."""
-    last, leaves = nodes, False
-    for node in fleet.members(nodes):
-        for booking in now.rows[node]:
-            if booking.eligible is not last:
-                last = booking.eligible
-                leaves = bool(last & ~nodes)
-            if not leaves or not booking.movable:
-                yield booking
-
-
-def _shorter(ground: _Ground, demands: tuple[bookings.Demand, ...],
-             earliest: int, latest: int,
-             limits: budget.Limits) -> Offer | None:
-    """End all demands at one earlier instant, the latest that there is."""
-    begin = max(demand.start for demand in demands)
-    end = max(demand.end for demand in demands)
-    # Nothing lasts beyond the first instant at which there are too few.
-    for demand in demands:
-        missing = ground.profile(demand.eligible).missing(
-            demand.start, demand.until, demand.least)
-        if missing is not None:
-            end = min(end, missing - demand.margin + 1)
-    # Room appears where a window's end comes to where a booking starts.
-    everyone = ground.everyone(demands)
-    ends: set[int] = set()
-    for demand in demands:
-        for node in everyone:
-            starts = ground.now.starts[node]
-            first = bisect.bisect_right(starts, begin + demand.margin)
-            last = bisect.bisect_left(starts, end + demand.margin)
-            ends.update([start - demand.margin
-                         for start in starts[first:last]])
-    ordered = sorted(ends)
-    best: tuple[bookings.Demand, ...] | None = None
-    nearest = True
-    # NOTE: what can be had until one end can be had until any earlier one;
-    # and mostly the latest can be had at once.
-    low, middle, high = 0, len(ordered) - 1, len(ordered)
-    while low < high:
-        cut = tuple(dataclasses.replace(
-            demand, end=min(demand.end, ordered[middle]))
-            for demand in demands)
-        answer = planning.plan(ground.now, cut, limits)
-        if isinstance(answer, plans.Plan):
-            best, low = cut, middle + 1
-        else:
-            nearest, high = nearest and answer.cause.proved, middle
-        middle = (low + high) // 2
-    return Offer(Kind.SHORTER, best, nearest) if best is not None else None
+        :returns: whether it is proved that it cannot be raised more.
+        """
+        demand, proved = lowered[number], True
+        low, probe, high = 1, most, most + 1
+        while high - low > 1:
+            lowered[number] = _exactly(demand, probe)
+            answer = self._plan(lowered)
+            if isinstance(answer, plans.Plan):
+                low = probe
+            else:
+                high, proved = probe, proved and answer.cause.proved
+            probe = (low + high) // 2
+        lowered[number] = _exactly(demand, low)
+        return proved
 
 
-def _fewer(ground: _Ground, demands: tuple[bookings.Demand, ...],
-           earliest: int, latest: int,
-           limits: budget.Limits) -> Offer | None:
-    """Ask for as many nodes as there are, but at least one of each."""
-    modest = tuple(dataclasses.replace(
-        demand, least=min(1, demand.least),
-        most=max(1, demand.least)) for demand in demands)
-    answer = planning.plan(ground.now, modest, limits)
-    if isinstance(answer, plans.Refusal):
-        return None
-    # NOTE: a search that is cut short may end otherwise for other numbers;
-    # so what is offered is planned as it would be asked for.
-    offered = tuple(dataclasses.replace(
-        demand, least=len(granted), most=max(1, len(granted)))
-        for demand, granted in zip(modest, answer.granted, strict=True))
-    if isinstance(planning.plan(ground.now, offered, limits), plans.Refusal):
-        return None
-    return Offer(Kind.FEWER, offered, answer.most)
+def _exactly(demand: bookings.Demand, count: int) -> bookings.Demand:
+    return dataclasses.replace(demand, least=count, most=max(1, count))

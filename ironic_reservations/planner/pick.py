@@ -115,17 +115,19 @@ def pick(ask: Ask, snapshot: Snapshot,
         obstacle = why_not(ask, uuid, node, occupancy, snapshot.now, sees)
         if obstacle is None:
             assert node is not None
-            obstacle = promise(uuid, occupancy, snapshot.until)
+            obstacle = maintenance(uuid, occupancy, snapshot.until)
             if obstacle is None:
-                return Picked(node, tuple(skipped), tuple(promised))
-            promised.append(node)
+                obstacle = promise(uuid, occupancy, snapshot.until)
+                if obstacle is None:
+                    return Picked(node, tuple(skipped), tuple(promised))
+                promised.append(node)
         skipped.append(obstacle)
     return Refused(tuple(skipped), tuple(promised))
 
 
 def promise(uuid: str, occupancy: facts.Occupancy | None,
             until: datetime.datetime | None) -> reasons.Reason | None:
-    """Give the cause that a node is promised to a lease too early.
+    """Return the cause that a node is promised to a lease too early.
 
     :param until: how long it is needed; ``None``: nobody knows.
     """
@@ -138,10 +140,24 @@ def promise(uuid: str, occupancy: facts.Occupancy | None,
         'node was found for that lease', since=later)
 
 
+def maintenance(uuid: str, occupancy: facts.Occupancy | None,
+                until: datetime.datetime | None) -> reasons.Reason | None:
+    """Return the cause that a maintenance window begins too early.
+
+    :param until: how long the node is needed; ``None``: nobody knows.
+    """
+    later = None if occupancy is None else occupancy.maintained.later
+    if later is None or until is not None and later >= until:
+        return None
+    return reasons.Reason(
+        uuid, reasons.PROMISED,
+        f'is in maintenance from {later.isoformat()} on', since=later)
+
+
 def why_not(ask: Ask, uuid: str, node: facts.Node | None,
             occupancy: facts.Occupancy | None, now: datetime.datetime,
             sees: facts.Visibility) -> reasons.Reason | None:
-    """Give the cause for which one node cannot be promised, or ``None``.
+    """Return the cause for which one node cannot be promised, or ``None``.
 
     What will not pass by itself comes before what will, so that a client
     does not wait for a node that it can never have.
@@ -182,6 +198,9 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
         return reasons.Reason(uuid, reasons.RETIRED, 'is retired')
     if node.maintenance:
         return reasons.Reason(uuid, reasons.MAINTENANCE, 'is in maintenance')
+    if occupancy is not None and occupancy.maintained.held:
+        return reasons.Reason(uuid, reasons.MAINTENANCE, 'is in maintenance',
+                              occupancy.maintained.until)
     if occupancy is not None and occupancy.reservation is not None:
         held = occupancy.reservation
         if held.live(now):
@@ -221,7 +240,7 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
 
 
 def is_of_class(resource_class: str | None, class_name: str) -> bool:
-    """Tell whether a resource class is a class in Placement."""
+    """Return whether a resource class is a class in Placement."""
     try:
         return flavors.class_of_node(resource_class) == class_name
     except ValueError:

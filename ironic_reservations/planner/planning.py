@@ -12,159 +12,238 @@
 
 """Admission of demands for windows of time: fit, repair, search, or refuse.
 
-The order in which nodes are numbered decides which nodes are taken, never
+The order in which hosts are numbered decides which hosts are taken, never
 whether: what is refused as proved is refused in every order.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
-import heapq
-import operator
+import functools
 
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import bounds
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import chains
-from ironic_reservations.planner import exclusive
+from ironic_reservations.planner import ejection
+from ironic_reservations.planner import explain
 from ironic_reservations.planner import fit
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import hall
 from ironic_reservations.planner import plans
+from ironic_reservations.planner import reach
+from ironic_reservations.planner import repair
 from ironic_reservations.planner import search
-from ironic_reservations.planner import shortage
+from ironic_reservations.planner import served as served_module
 from ironic_reservations.planner import swaps
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
 
 LIMITS = budget.Limits()
 #: How many nodes are tried for a booking that others make room for.
 _HOMES = 8
-#: How many blockers a refusal names at most.
-_BLOCKERS = 100
 
 
 def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
-         limits: budget.Limits = LIMITS) -> plans.Plan | plans.Refusal:
+         limits: budget.Limits = LIMITS,
+         explained: bool = True, steps: budget.Budget | None = None
+         ) -> plans.Plan | plans.Refusal:
     """Plan demands together: all of them are served, or none is.
 
     Each gets its least; then the first gets as many more as there is room
-    for, up to its most; then the second.  Bookings that are not movable stay
-    where they are.
+    for, up to its most; then the second, and so on, those for shares before
+    those for whole hosts.  Bookings that are not movable stay.  So does an
+    affinity group that grows or that has partly started.
 
-    :param now: the plan that holds, without what the demands stand for.
+    :param now: the current timeline, without the bookings that the demands
+        replace.
+    :param explained: whether a refusal has to name hosts and blockers.
+    :param steps: what this plan and others may take together, and from which
+        it is taken; ``None``: each takes what its limits say.
     :raises ValueError: where two demands share an id.
     """
     if len({demand.id for demand in demands}) < len(demands):
         raise ValueError('Two of the demands share an id. Give each its own, '
                          'since their bookings are called by it.')
-    draft = timeline.Draft.of(now)
-    ejections = budget.Budget(limits.eject)
-    served = [_Served(demand, ejections) for demand in demands]
-    for each in served:
-        refusal = each.serve(draft, each.demand.least, limits)
-        if refusal is not None:
-            return refusal
-    most = True
-    for each in served:
-        refusal = each.serve(draft, each.demand.most, limits)
-        if refusal is not None and not refusal.cause.proved:
-            most = False
-    return _compare(now, draft, served, most)
+    planner = _Planner(now, demands, limits, steps)
+    try:
+        return _plan(now, planner, explained)
+    finally:
+        planner.settle()
 
 
-class _Served:
-    """A demand, and how many of its nodes it has so far."""
+def _plan(now: timeline.Timeline, planner: _Planner,
+          explained: bool) -> plans.Plan | plans.Refusal:
+    # All get their least, those that leave the least choice first.
+    for each in sorted(planner.served, key=served_module.hardest):
+        lacking = planner.serve(each, each.demand.least)
+        if lacking is not None:
+            return explain.refusal(planner.draft, each, lacking, explained)
+    # Each gets more, as far as there is room: whole hosts come last.
+    maximal = True
+    for each in sorted(planner.served, key=served_module.shares_first):
+        lacking = planner.serve(each, each.demand.most)
+        maximal = maximal and (lacking is None or lacking.cause.proved)
+    # Bookings whose host changed are the moves.
+    return plans.compared(now, planner.draft, planner.served, maximal)
 
-    def __init__(self, demand: bookings.Demand,
-                 ejections: budget.Budget) -> None:
-        self.demand = demand
-        self.count = 0
-        self._ejections = ejections
-        self._chains = True
 
-    def serve(self, draft: timeline.Draft, wanted: int,
-              limits: budget.Limits) -> plans.Refusal | None:
-        """Find nodes until there are ``wanted``, or no more."""
-        demand = self.demand
-        if self.count < wanted:
-            free = fit.fit(draft, demand, wanted - self.count)
-            draft.put([demand.booking(self.count + place, node)
-                       for place, node in enumerate(free)])
-            self.count += len(free)
-        while self.count < wanted:
-            booking = demand.booking(self.count, -1)
-            cause, lacking = self._repair(draft, booking, limits)
-            if cause is not None:
-                return plans.Refusal(
-                    cause, demand, wanted - self.count,
-                    lacking.at if lacking else None,
-                    _blockers(draft, demand, self.count, lacking))
-            self.count += 1
+class _Planner:
+    """Demands that are planned together on one timeline.
+
+    :ivar draft: with what serves them so far.
+    """
+
+    def __init__(self, now: timeline.Timeline,
+                 demands: Sequence[bookings.Demand],
+                 limits: budget.Limits,
+                 steps: budget.Budget | None) -> None:
+        self._now = now
+        self.draft = timeline.Draft.of(now)
+        self._limits = limits
+        self._steps = steps
+        self._parts: list[budget.Budget] = []
+        self._ejections = self._part(limits.eject)
+        self._demands = demands
+        self.served = [served_module.of(
+            self.draft, demand, self._groups.get(demand.family, ())
+            if demand.affinity else ()) for demand in demands]
+
+    def _part(self, steps: int) -> budget.Budget:
+        """Return so many steps, or as many as are left for all."""
+        if self._steps is None:
+            return budget.Budget(steps)
+        self._parts.append(budget.Budget(min(
+            steps, max(0, self._steps.left - self._spent))))
+        return self._parts[-1]
+
+    @property
+    def _spent(self) -> int:
+        return sum(part.spent for part in self._parts)
+
+    def settle(self) -> None:
+        """Take what was spent from what there is for all."""
+        if self._steps is not None:
+            self._steps.left -= self._spent
+
+    @functools.cached_property
+    def _groups(self) -> served_module.Groups:
+        """The groups with affinity that are there."""
+        return served_module.groups(self._now, self._demands)
+
+    @functools.cached_property
+    def _pinned(self) -> frozenset[str]:
+        """The groups that stay where they are."""
+        return served_module.pinned(self._groups, self._demands)
+
+    def serve(self, served: served_module.Served,
+              wanted: int) -> plans.Lacking | None:
+        """Find places until there are ``wanted``, or no more."""
+        # 1. Where nobody has to move.
+        if served.count < wanted:
+            served.take(self.draft, fit.fit(
+                self.draft, served.demand, served.template,
+                (wanted - served.count) // served.unit_size))
+        if served.count >= wanted:
+            return None
+        progress = _Progress(
+            served, not served.whole or reach.shares_may_move(
+                self.draft, served.template.eligible),
+            self._part(self._limits.repair))
+        while served.count < wanted:
+            lacking = self._one_more(progress)
+            if lacking is not None:
+                return lacking
+            served.count += served.unit_size
         return None
 
-    def _repair(self, draft: timeline.Draft, booking: bookings.Booking,
-                limits: budget.Limits
-                ) -> tuple[plans.Cause | None, shortage.Shortage | None]:
-        # NOTE: in this order because where all nodes are alike, and mostly
-        # where they are not, the first one finds a place if there is one.
-        if swaps.swap(draft, booking, 1, budget.Budget(limits.swap)):
-            return None, None
-        lacking = shortage.find(draft, booking, budget.Budget(limits.proof))
+    def _one_more(self, progress: _Progress) -> plans.Lacking | None:
+        """Find a place for one more unit, where others go elsewhere for it.
+
+        NOTE: in this order because where all nodes are alike, and mostly
+        where they are not, the first one finds a place if there is one.
+        """
+        draft, limits, served = self.draft, self._limits, progress.served
+        unit = served.unit()
+        # 2. By exchanges between two nodes.
+        if served.whole and swaps.swap(
+                draft, unit.parts[0], 1, self._pinned,
+                self._part(limits.swap)):
+            return None
+        # 3. Not at all, if it can be proved.
+        lacking = self._shortage(progress, unit)
         if lacking is not None:
-            return plans.Cause.SHORTAGE, lacking
-        # NOTE: where one node was not found by a chain, the next one of the
-        # same demand hardly will be; what is proved does not depend on it.
-        self._chains = self._chains and chains.chain(
-            draft, booking, budget.Budget(limits.chain))
-        if self._chains:
-            return None, None
-        if swaps.swap(draft, booking, _HOMES, budget.Budget(limits.swap)):
-            return None, None
-        match search.search(draft, booking, budget.Budget(limits.search)):
+            return lacking
+        # 4. By chains of moves, or exchanges that are tried on more nodes.
+        # NOTE: where one was not found by a chain, the next one of the same
+        # demand hardly will be; what is proved does not depend on it.
+        progress.chain = progress.chain and served.whole and chains.chain(
+            draft, unit.parts[0], self._pinned, self._part(limits.chain))
+        if progress.chain:
+            return None
+        if served.whole and swaps.swap(
+                draft, unit.parts[0], _HOMES, self._pinned,
+                self._part(limits.swap)):
+            return None
+        # 5. By making room on hosts that are shared.
+        progress.repair = progress.repair and repair.make_room(
+            draft, unit, self._pinned, progress.steps)
+        if progress.repair:
+            return None
+        # 6. By trying everything.
+        match search.search(draft, unit, self._pinned,
+                            self._part(limits.search)):
             case search.Outcome.FOUND:
-                return None, None
+                return None
             case search.Outcome.NONE:
-                return plans.Cause.NO_ASSIGNMENT, None
-            case search.Outcome.UNKNOWN if exclusive.eject(
-                    draft, booking, self._ejections):
-                return None, None
-            case search.Outcome.UNKNOWN:
-                return plans.Cause.SEARCH_LIMIT, None
+                return plans.Lacking(plans.Cause.NO_ASSIGNMENT)
+        # 7. By ejecting whoever is in the way.
+        if ejection.eject(draft, unit, self._pinned, self._ejections):
+            return None
+        return plans.Lacking(plans.Cause.SEARCH_LIMIT)
+
+    def _shortage(self, progress: _Progress,
+                  unit: units.Unit) -> plans.Lacking | None:
+        """Return why there is no room for sure, if that can be proved."""
+        draft, served = self.draft, progress.served
+        if not progress.shares_move:
+            found = hall.find(draft, unit.parts[0],
+                              self._part(self._limits.proof))
+            return None if found is None else plans.Lacking(
+                plans.Cause.SHORTAGE, found.at, found.holders)
+        # NOTE: of what is wanted besides, one more is better than none.
+        wanted = max(served.demand.least, served.count + served.unit_size)
+        size = served.unit_size
+        count = wanted // size
+        left = bounds.room_left(draft, served.template, count, self._pinned)
+        if left < count:
+            return plans.Lacking(plans.Cause.SHORTAGE, short=(
+                count - left if size == 1 else None))
+        lacking = count - served.count // size
+        at = bounds.overfull(draft, served.template, lacking)
+        if at is None:
+            return None
+        # NOTE: some of them may get a place once others move; only those
+        # are said to lack for whom that is proved not to help.
+        placeable = bisect.bisect_left(
+            range(1, lacking), True, key=lambda more: bounds.overfull(
+                draft, served.template, more) is not None)
+        return plans.Lacking(plans.Cause.SHORTAGE, at, short=(
+            lacking - placeable if size == 1 else None))
 
 
-def _blockers(draft: timeline.Draft, demand: bookings.Demand, served: int,
-              lacking: shortage.Shortage | None
-              ) -> tuple[bookings.Booking, ...]:
-    """Give whom the demand competes with, without its own bookings."""
-    if lacking is not None:
-        there = list(lacking.holders)
-    else:
-        there = [booking for node in fleet.members(demand.eligible)
-                 for booking in draft.between(node, demand.start,
-                                              demand.until)]
-    own = {f'{demand.id}/{count}' for count in range(served)}
-    return tuple(heapq.nsmallest(
-        _BLOCKERS, (booking for booking in there if booking.id not in own),
-        key=operator.attrgetter('start', 'end', 'id')))
+class _Progress:
+    """A demand, and which steps are still worth trying for it.
 
+    :ivar shares_move: whether shares could make room for it.
+    :ivar chain: whether chains of moves are tried.
+    :ivar repair: whether making room among shares is tried.
+    :ivar steps: for making room among them.
+    """
 
-def _compare(now: timeline.Timeline, draft: timeline.Draft,
-             served: list[_Served], most: bool) -> plans.Plan:
-    wanted = {f'{each.demand.id}/{count}': number
-              for number, each in enumerate(served)
-              for count in range(each.count)}
-    granted: list[list[bookings.Booking]] = [[] for _ in served]
-    moves = []
-    before = now.rows
-    for node, row in enumerate(draft.rows):
-        if row is before[node]:
-            continue
-        there = {booking.id for booking in before[node]}
-        for booking in row:
-            if booking.id in there:
-                continue
-            number = wanted.get(booking.id)
-            if number is None:
-                moves.append(plans.Move(booking, node))
-            else:
-                granted[number].append(booking)
-    return plans.Plan(draft.timeline(), tuple(tuple(row) for row in granted),
-                      tuple(moves), most)
+    def __init__(self, served: served_module.Served, shares_move: bool,
+                 steps: budget.Budget) -> None:
+        self.served = served
+        self.shares_move = self.repair = shares_move
+        self.chain = True
+        self.steps = steps

@@ -14,16 +14,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import enum
+import functools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import timeline
+from ironic_reservations.planner import served as served_module
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import timeline as timeline_module
 
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """A booking that has not started goes to another node."""
+    """A booking that has not started goes to another host.
+
+    :ivar booking: as it is then.
+    """
 
     booking: bookings.Booking
     node: int
@@ -33,22 +40,29 @@ class Move:
 class Plan:
     """The complete assignment of every booking, old and new.
 
-    :ivar granted: for each demand, its new bookings, each on its node.
+    :ivar draft: with all of it.
+    :ivar granted: for each demand, its new bookings, each on its host.
     :ivar moves: what changes for bookings that were there before.
-    :ivar most: whether it is proved that no demand can get more than it
+    :ivar maximal: whether it is proved that no demand can get more than it
         gets here, given what those before it get.
     """
 
-    timeline: timeline.Timeline
+    draft: timeline_module.Draft
     granted: tuple[tuple[bookings.Booking, ...], ...]
     moves: tuple[Move, ...] = ()
-    most: bool = True
+    maximal: bool = True
+
+    @functools.cached_property
+    def timeline(self) -> timeline_module.Timeline:
+        """Return it as a value."""
+        # NOTE: few ask for it, and to make it copies the rows of all hosts.
+        return self.draft.timeline()
 
 
 class Cause(enum.StrEnum):
     """Why a demand was refused."""
 
-    #: At one instant, bookings that must be there hold every node.
+    #: At one instant, bookings that must be there leave too little.
     SHORTAGE = 'shortage'
     #: Every assignment of the bookings that may move has been ruled out.
     NO_ASSIGNMENT = 'no_assignment'
@@ -57,22 +71,82 @@ class Cause(enum.StrEnum):
 
     @property
     def proved(self) -> bool:
-        """Tell whether it is certain that there is no assignment."""
+        """Return whether it is certain that there is no assignment."""
         return self is not Cause.SEARCH_LIMIT
+
+
+@dataclasses.dataclass(frozen=True)
+class Lacking:
+    """Why one more could not be had.
+
+    :ivar at: the instant of a shortage, where it is known.
+    :ivar holders: who has all of each host that would do then.
+    :ivar short: how many are lacking at least, where more than one may be
+        and that is proved.
+    """
+
+    cause: Cause
+    at: int | None = None
+    holders: tuple[bookings.Booking, ...] = ()
+    short: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class HostShortage:
+    """What a host lacks for more of a demand than it has room for.
+
+    :ivar room: how many of the hosts, or of the shares, that were asked for
+        there is room for.
+    :ivar spells: what is short for one more, and from when to when, within
+        the window.
+    """
+
+    node: int
+    room: int
+    spells: tuple[shares.Spell, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
     """Not all demands can be served, so none is.
 
-    :ivar demand: the first demand that cannot be.
-    :ivar short: how many of its nodes were not found.
-    :ivar at: the instant of the shortage.
-    :ivar blockers: the bookings in the way, by their starts.
+    :ivar demand: a demand that cannot be, together with the others.
+    :ivar short: for how many of its hosts or shares there is no room.
+    :ivar at: the first instant of a shortage.
+    :ivar hosts: for each eligible host what it lacks, as the others' plans
+        stand; at most :data:`MOST_HOSTS`, those with the most room first.
+    :ivar blockers: the bookings in the way there, by their starts.
     """
 
     cause: Cause
     demand: bookings.Demand
     short: int
     at: int | None = None
+    hosts: tuple[HostShortage, ...] = ()
     blockers: tuple[bookings.Booking, ...] = ()
+
+
+#: How many hosts, and how many of what is in the way, a refusal names.
+MOST_HOSTS = 100
+
+
+def compared(now: timeline_module.Timeline, draft: timeline_module.Draft,
+             demands: Sequence[served_module.Served],
+             maximal: bool) -> Plan:
+    """Return what has been drafted as a plan, beside what was there.
+
+    :param maximal: as in :class:`Plan`.
+    """
+    wanted = {name: number for number, served in enumerate(demands)
+              for name in served.ids()}
+    granted: list[list[bookings.Booking]] = [[] for _ in demands]
+    moves = []
+    for node in timeline_module.differing(draft, now):
+        there = {booking.id for booking in now.rows[node]}
+        for booking in draft.rows[node]:
+            if booking.id in wanted:
+                granted[wanted[booking.id]].append(booking)
+            elif booking.id not in there:
+                moves.append(Move(booking, node))
+    return Plan(draft, tuple(tuple(row) for row in granted),
+                tuple(moves), maximal)

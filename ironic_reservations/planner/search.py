@@ -10,25 +10,29 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Exact search: every assignment of the bookings that may move, if need be.
+"""Exact search: every assignment of what may move, if need be.
 
-The bookings that the new one can have to do with, directly or through
-others, are placed anew in the order of their starts.  What was placed before
-matters to those that come only through which nodes are still taken, until
-when; of nodes that are alike to all that come, only how many.  A state found
-hopeless is remembered and never entered again.
+The units that the new one can have to do with, directly or through others,
+are placed anew in the order of their starts.  What was placed before matters
+to those that come only through what is still taken, until when; of hosts
+that are alike to all that come and have the same on them, one is tried.  A
+state found hopeless is remembered and never entered again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-import dataclasses
+from collections.abc import Sequence
 import enum
 
+from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
+from ironic_reservations.planner import reach
+from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
 
 
 class Outcome(enum.Enum):
@@ -41,21 +45,26 @@ class Outcome(enum.Enum):
     UNKNOWN = 'unknown'
 
 
-#: A node that is taken, and until when.
-_Taken = tuple[int, int]
+#: What has been placed on a host: until when, its amounts (none: all of the
+#: host), and the group that has one booking on a host at most.
+_Placed = tuple[int, inventories.Amounts, str]
+#: What has been placed and is there still, by host.
+_Taken = dict[int, tuple[_Placed, ...]]
+_State = tuple[int, tuple[tuple[int, tuple[_Placed, ...]], ...]]
 
 
-def search(draft: timeline.Draft, wanted: bookings.Booking,
+def search(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
            steps: budget.Budget) -> Outcome:
-    """Place a booking, wherever those that can move have to go for it.
+    """Place a unit, wherever those that can move have to go for it.
 
     The draft is changed only where a place is found.
+
+    :param pinned: the groups that stay where they are.
     """
     try:
-        involved = _involved(draft, wanted, steps)
-        near = [booking for booking in involved
-                if booking.start < wanted.until
-                and wanted.start < booking.until]
+        involved = _involved(draft, wanted, pinned, steps)
+        near = [each for each in involved
+                if each.start < wanted.until and wanted.start < each.until]
         if len(near) < len(involved):
             # NOTE: most often it is enough to move those in the window, and
             # it is seen much sooner.  No proof comes of it.
@@ -73,92 +82,95 @@ def search(draft: timeline.Draft, wanted: bookings.Booking,
     return Outcome.NONE
 
 
-def _involved(draft: timeline.Draft, wanted: bookings.Booking,
-              steps: budget.Budget) -> list[bookings.Booking]:
-    """Give all bookings whose place the new one could depend on."""
-    movable: list[bookings.Booking] = []
-    walk = fleet.Walk(wanted.eligible)
-    for node in walk:
-        row = draft.rows[node]
-        steps.spend(1 + len(row) // 8)
-        for booking in row:
-            if booking.movable:
-                movable.append(booking)
-                walk.leads_to(booking.eligible)
-    movable.sort(key=lambda booking: booking.start)
-    # A run is broken off where no booking stands; what comes after does not
-    # depend on what came before.  The new booking may join several.
-    runs: list[tuple[int, int]] = []
-    for booking in movable:
-        if runs and booking.start < runs[-1][1]:
-            runs[-1] = runs[-1][0], max(runs[-1][1], booking.until)
+def _involved(draft: timeline.Draft, wanted: units.Unit,
+              pinned: frozenset[str],
+              steps: budget.Budget) -> list[units.Unit]:
+    """Return all units whose place the new one could depend on."""
+    found: list[units.Unit] = []
+    for node, there in reach.rows(draft, wanted.eligible):
+        steps.spend(1 + len(there) // _looks(draft))
+        found.extend(units.movable(draft, node, there, pinned))
+    # A run is broken off where nothing stands; what comes after does not
+    # depend on what came before.  The new unit may join several.
+    found.append(wanted)
+    found.sort(key=_start)
+    runs: list[list[units.Unit]] = []
+    until = 0
+    for each in found:
+        if runs and each.start < until:
+            runs[-1].append(each)
+            until = max(until, each.until)
         else:
-            runs.append((booking.start, booking.until))
-    joined = [run for run in runs
-              if run[0] < wanted.until and wanted.start < run[1]]
-    start = min([wanted.start, *(run[0] for run in joined)])
-    until = max([wanted.until, *(run[1] for run in joined)])
-    return [booking for booking in movable
-            if booking.start < until and start < booking.until]
+            runs.append([each])
+            until = each.until
+    return [each for run in runs if any(other is wanted for other in run)
+            for each in run if each is not wanted]
 
 
-def _assign(draft: timeline.Draft, wanted: bookings.Booking,
-            involved: list[bookings.Booking], steps: budget.Budget) -> bool:
+def _assign(draft: timeline.Draft, wanted: units.Unit,
+            involved: list[units.Unit], steps: budget.Budget) -> bool:
     problem = _Problem(draft, wanted, involved, steps)
     nodes = problem.solve(steps)
     if nodes is None:
         return False
-    arriving, leaving = [], []
-    for booking, node in zip(problem.bookings, nodes, strict=True):
-        if booking.node == node:
+    arriving: list[bookings.Booking] = []
+    leaving: list[bookings.Booking] = []
+    for each, node in zip(problem.units, nodes, strict=True):
+        if each.node == node:
             continue
-        arriving.append(dataclasses.replace(booking, node=node))
-        if booking is not wanted:
-            leaving.append(booking)
+        arriving.extend(each.on(node))
+        if each is not wanted:
+            leaving.extend(each.parts)
     draft.put(arriving, leaving)
     return True
 
 
 class _Problem:
-    """Bookings to place, in the order of their starts, and where they can go.
+    """Units to place, in the order of their starts, and where they can go.
 
-    :ivar domains: for each booking, the nodes that nobody else holds.
-    :ivar cells: sets of nodes that are alike to every booking, those that
-        the fewest bookings can use first.
+    :ivar domains: for each unit, the hosts on which what stays leaves room.
+    :ivar cells: sets of hosts that are alike to every unit, those that the
+        fewest units can use first.
     """
 
-    def __init__(self, draft: timeline.Draft, wanted: bookings.Booking,
-                 involved: list[bookings.Booking],
-                 steps: budget.Budget) -> None:
-        self.bookings = sorted([*involved, wanted],
-                               key=lambda booking: booking.start)
-        ids = {booking.id for booking in involved}
-        nodes = 0
-        for booking in self.bookings:
-            nodes |= booking.eligible
-        rest = draft.copy()
-        for node in {booking.node for booking in involved}:
-            rest.write(node, [booking for booking in rest.rows[node]
-                              if booking.id not in ids])
-        known: dict[tuple[int, int, int], int] = {}
+    def __init__(self, draft: timeline.Draft, wanted: units.Unit,
+                 involved: list[units.Unit], steps: budget.Budget) -> None:
+        self.units = sorted([*involved, wanted], key=_order)
+        self._rest = units.without(draft, involved)
+        self._capacities = draft.capacities
+        known: dict[tuple[object, ...], int] = {}
         self.domains: list[int] = []
-        for booking in self.bookings:
-            key = (booking.start, booking.until, booking.eligible)
+        for each in self.units:
+            key = (each.start, each.end, each.margin, each.amounts,
+                   each.eligible, each.apart)
             if key not in known:
-                members = fleet.members(booking.eligible)
-                steps.spend(1 + len(members) // 8)
-                known[key] = fleet.mask(
-                    node for node in members
-                    if rest.free(node, booking.start, booking.until))
+                known[key] = self._domain(each, steps)
             self.domains.append(known[key])
-        self.cells = self._split(nodes, steps)
+        self.cells = self._split(steps)
         self.cell_of = {node: number
                         for number, cell in enumerate(self.cells)
                         for node in fleet.members(cell)}
 
-    def _split(self, nodes: int, steps: budget.Budget) -> list[int]:
-        cells = [nodes]
-        for domain in set(self.domains):
+    def _domain(self, unit: units.Unit, steps: budget.Budget) -> int:
+        rest = self._rest
+        members = fleet.members(unit.eligible)
+        if unit.amounts is None or not unit.eligible & rest.compute:
+            steps.spend(1 + len(members) // 8)
+            start, until = unit.start, unit.until
+            return fleet.mask(node for node in members
+                              if rest.free(node, start, until))
+        steps.spend(1 + len(members))
+        return fleet.mask(node for node in members
+                          if units.takes(rest, node, unit))
+
+    def _split(self, steps: budget.Budget) -> list[int]:
+        domains = set(self.domains)
+        everything = 0
+        for domain in domains:
+            everything |= domain
+        cells = [everything & ~self._rest.compute]
+        cells.extend(self._alike(everything & self._rest.compute))
+        for domain in domains:
             steps.spend(1 + len(cells) // 8)
             cells = [part for cell in cells
                      for part in (cell & domain, cell & ~domain) if part]
@@ -166,17 +178,31 @@ class _Problem:
                 for cell in cells}
         return sorted(cells, key=lambda cell: (uses[cell], cell))
 
+    def _alike(self, compute: int) -> list[int]:
+        """Return sets of compute hosts that have the same left, over time.
+        """
+        first = self.units[0].start
+        last = max(each.end for each in self.units)
+        alike: dict[object, int] = {}
+        for node in fleet.members(compute):
+            key = (frozenset((self._capacities[node] or {}).items()),
+                   tuple(sorted((each.start, each.end, each.amounts or ())
+                                for each in shares.between(
+                                    self._rest.rows[node], first, last))))
+            alike[key] = alike.get(key, 0) | 1 << node
+        return list(alike.values())
+
     def solve(self, steps: budget.Budget) -> list[int] | None:
-        """Give a node for each booking, or ``None`` where there is no way.
+        """Return a host for each unit, or ``None`` where there is no way.
 
         :raises budget.Exhausted: where the steps do not suffice to tell.
         """
-        count = len(self.bookings)
-        hopeless: set[tuple[int, tuple[_Taken, ...]]] = set()
+        count, looks = len(self.units), _looks(self._rest)
+        hopeless: set[_State] = set()
         chosen: list[int] = []
-        # What is taken when each booking starts, and where it can go still.
-        taken: list[list[_Taken]] = [[]]
-        choices = [self._choices(0, [])]
+        # What is taken when each unit starts, and where it can go still.
+        taken: list[_Taken] = [{}]
+        choices = [self._choices(0, {})]
         while len(chosen) < count:
             level = len(chosen)
             node = next(choices[level], None)
@@ -188,37 +214,105 @@ class _Problem:
                     return None
                 chosen.pop()
                 continue
-            steps.spend(1 + len(taken[level]) // 8)
-            if level + 1 == count:
-                chosen.append(node)
-                break
-            start = self.bookings[level + 1].start
-            then = [pair for pair in taken[level] if pair[1] > start]
-            if self.bookings[level].until > start:
-                then.append((node, self.bookings[level].until))
-            if hopeless and self._state(level + 1, then) in hopeless:
-                continue
+            steps.spend(1 + len(taken[level]) // looks)
             chosen.append(node)
+            if level + 1 == count:
+                break
+            then = self._then(level, taken[level], node)
+            if hopeless and self._state(level + 1, then) in hopeless:
+                chosen.pop()
+                continue
             taken.append(then)
             choices.append(self._choices(level + 1, then))
         return chosen
 
-    def _state(self, level: int, taken: list[_Taken]
-               ) -> tuple[int, tuple[_Taken, ...]]:
-        cell_of = self.cell_of
-        return level, tuple(sorted([(cell_of[node], until)
-                                    for node, until in taken]))
+    def _then(self, level: int, taken: _Taken, node: int) -> _Taken:
+        """Return what is taken when the next unit starts."""
+        start = self.units[level + 1].start
+        then: _Taken = {}
+        for other, placed in taken.items():
+            if len(placed) > 1:
+                placed = tuple([each for each in placed if each[0] > start])
+                if placed:
+                    then[other] = placed
+            elif placed[0][0] > start:
+                then[other] = placed
+        unit = self.units[level]
+        until = unit.lets_go(self._capacities[node] is not None)
+        if until > start:
+            then[node] = tuple(sorted((
+                *then.get(node, ()),
+                (until, unit.amounts or (), unit.apart))))
+        return then
 
-    def _choices(self, level: int, taken: list[_Taken]) -> Iterator[int]:
-        """Give the nodes to try: where it is now, then one of each cell."""
-        free = self.domains[level]
-        for node, _ in taken:
-            free &= ~(1 << node)
-        current = self.bookings[level].node
-        stays = current >= 0 and bool(free >> current & 1)
-        if stays:
+    def _state(self, level: int, taken: _Taken) -> _State:
+        cell_of = self.cell_of
+        return level, tuple(sorted([(cell_of[node], placed)
+                                    for node, placed in taken.items()]))
+
+    def _choices(self, level: int, taken: _Taken) -> Iterator[int]:
+        """Yield the hosts to try: where it is now, then one of each kind."""
+        domain = self.domains[level]
+        unit = self.units[level]
+        seen: set[tuple[int, tuple[_Placed, ...]]] = set()
+        empty = domain
+        for node in taken:
+            empty &= ~(1 << node)
+        current = unit.node
+        if current >= 0 and domain >> current & 1 and self._has_room(
+                unit, current, taken.get(current, ())):
+            seen.add((self.cell_of[current], taken.get(current, ())))
             yield current
+        if unit.amounts is not None and domain & self._rest.compute:
+            for node, placed in taken.items():
+                kind = (self.cell_of[node], placed)
+                if domain >> node & 1 and kind not in seen:
+                    seen.add(kind)
+                    if self._has_room(unit, node, placed):
+                        yield node
         for number, cell in enumerate(self.cells):
-            left = free & cell
-            if left and not (stays and self.cell_of[current] == number):
+            left = empty & cell
+            if left and (number, ()) not in seen:
                 yield (left & -left).bit_length() - 1
+
+    def _has_room(self, unit: units.Unit, node: int,
+                  placed: Sequence[_Placed]) -> bool:
+        """Return whether a host of the domain has room beside what is placed.
+
+        NOTE: all of it began before and ends by and by, so that it never
+        gets more; what stays there may begin later.
+        """
+        if not placed:
+            return True
+        capacity = self._capacities[node]
+        if capacity is None or unit.amounts is None:
+            return False
+        for _, amounts, apart in placed:
+            if not amounts or (apart and apart == unit.apart):
+                return False
+        for at, _, used in shares.steps(self._rest.rows[node], unit.start,
+                                        unit.end):
+            for until, amounts, _ in placed:
+                if until > at:
+                    for name, amount in amounts:
+                        used[name] = used.get(name, 0) + amount
+            for name, amount in unit.amounts:
+                if used.get(name, 0) + amount > capacity.get(name, 0):
+                    return False
+        return True
+
+
+def _looks(draft: timeline.Draft) -> int:
+    """Return how much is looked at for one step; shares take longer."""
+    return 4 if draft.compute else 8
+
+
+def _start(each: units.Unit) -> int:
+    return each.start
+
+
+def _order(each: units.Unit) -> tuple[int, bool, int]:
+    # NOTE: of those that start together, the large ones first.
+    if each.amounts is None:
+        return each.start, False, 0
+    return each.start, True, -max(amount for _, amount in each.amounts)

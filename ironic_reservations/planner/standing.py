@@ -28,6 +28,7 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
@@ -45,6 +46,7 @@ class Standing:
     :ivar busy: whether a guarded request for the node is under way.
     :ivar instances: what the lease reservations ask for that are of
         instances and have something here, by their ids.
+    :ivar windows: the maintenance windows of the node that are not over.
     """
 
     host: leases.Host
@@ -54,34 +56,48 @@ class Standing:
     busy: bool = False
     instances: Mapping[str, instance_reservations.InstanceReservation] = (
         dataclasses.field(default_factory=dict))
+    windows: tuple[maintenance.NodeWindow, ...] = ()
 
     def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
-        """Give the booking that holds the node at an instant."""
+        """Return the booking that holds the node at an instant."""
         for booking, _ in self.promised:
             if booking.has_node(now):
                 return booking
         return None
 
     def unfit(self) -> str | None:
-        """Tell why the host can serve nothing new, in words, if so."""
+        """Return why the host can serve nothing new, in words, if so."""
         node = self.host.node
         if not self.host.reservable or not node.reservable:
             return 'is closed by the operator'
         if node.retired:
             return 'is retired'
-        return self.broken() or self._taken()
+        return self._unusable() or self._taken()
 
     def broken(self) -> str | None:
-        """Tell why the node is of no use to anybody, in words, if so."""
+        """Return why the node is of no use to anybody, in words, if so."""
         return node_condition.broken(self.host.node)
+
+    def maintained(self) -> bool:
+        """Return whether a maintenance window may stand on it in Ironic."""
+        return any(each.written for each in self.windows)
+
+    def _unusable(self) -> str | None:
+        if self.maintained():
+            # NOTE: that passes when the window does, which has its place.
+            return node_condition.broken(dataclasses.replace(
+                self.host.node, maintenance=False))
+        return self.broken()
 
     def _taken(self) -> str | None:
         node = self.host.node
         if self.promised_now():
             # What is deployed there goes when its lease is over.
             return None
-        if self.busy or (self.reservation is not None and
-                         self.reservation.state is not facts.State.RESERVED):
+        # NOTE: requests of a window itself pass with it.
+        if (self.busy and not self.maintained()) or (
+                self.reservation is not None and
+                self.reservation.state is not facts.State.RESERVED):
             return 'is being used without a lease'
         if node.instance_uuid is not None:
             return 'has an instance without a lease'
@@ -90,15 +106,15 @@ class Standing:
         return None
 
     def ready(self) -> bool:
-        """Tell whether the host can be used at once."""
+        """Return whether the host can be used at once."""
         node = self.host.node
         if node.compute:
             return self.unfit() is None
         return (node_condition.of(node) is node_condition.Condition.USABLE
-                and not self.promised_now())
+                and not self.promised_now() and not self.maintained())
 
     def promised_now(self) -> bool:
-        """Tell whether a lease that has started holds the node."""
+        """Return whether a lease that has started holds the node."""
         return self._promised_now
 
     @functools.cached_property
@@ -115,7 +131,7 @@ _PART = '#'
 
 
 def name(booking: leases.NodeBooking) -> str:
-    """Give what the planner calls the booking of a row."""
+    """Return the name that the planner uses for the booking of a row."""
     return f'{booking.reservation_id}/{booking.place}'
 
 
@@ -140,7 +156,7 @@ def draw(standing: Standing, number: int, now: datetime.datetime,
     does not move; see :func:`stranded` for what is planned anew then.
 
     :param margin: for cleaning, in microseconds.
-    :param eligible: gives the set of hosts that meet a requirement.
+    :param eligible: returns the set of hosts that meet a requirement.
     """
     if standing.unfit():
         return [bookings.Booking(f'unfit/{number}', *ALWAYS, number,
@@ -150,18 +166,29 @@ def draw(standing: Standing, number: int, now: datetime.datetime,
                       booking.id not in homeless)
              for booking, wanted in standing.promised]
     held = standing.reservation
+    others: list[int] = []
     if held is not None and held.live(now):
         start, end = _window(held)
         drawn.append(bookings.Booking(f'reservation/{number}', start, end,
                                       number, 1 << number, False))
-    return _clipped(drawn, lambda: [
+        others.append(_RESERVED)
+    for count, each in enumerate(standing.windows):
+        if each.stands(now):
+            start, end = _window(each)
+            late_now = each.late(now)
+            drawn.append(bookings.Booking(
+                f'maintenance/{number}/{count}', start,
+                max(end, late(now)) if late_now else end, number,
+                1 << number, False))
+            others.append(_LATE if late_now else _RESERVED)
+    return clipped(drawn, lambda: [
         _rank(row, made, homeless, now) for (row, _), made in zip(
-            standing.promised, drawn, strict=False)] + [_RESERVED])
+            standing.promised, drawn, strict=False)] + others)
 
 
 #: Who keeps a place that several have, the first of these: what has begun,
-#: what is about to, a reservation, what may move, what stands to be planned
-#: anew, and what is late with giving its place back.
+#: what is about to, a reservation or a maintenance window, what may move,
+#: what stands to be planned anew, and what is late with giving its place back.
 _BEGUN, _STARTING, _RESERVED, _MOVABLE, _HOMELESS, _LATE = range(6)
 
 
@@ -176,7 +203,7 @@ def _rank(row: leases.NodeBooking, drawn: bookings.Booking,
 
 def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
            margin: int, eligible: int) -> bookings.Booking:
-    """Give what one row promises, whatever else stands on the host.
+    """Return the promise of one row, whatever else stands on the host.
 
     :param margin: for cleaning, in microseconds.
     """
@@ -184,13 +211,16 @@ def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
 
 
 def turn(standing: Standing, now: datetime.datetime) -> int | None:
-    """Give when the bookings have to be drawn anew, if nothing changes."""
+    """Return when the bookings have to be drawn anew, if nothing changes."""
     instant = instants.instant(now)
     turns = [instants.instant(booking.ends_at if booking.begun
                               else booking.starts_at)
              for booking, _ in standing.promised]
+    for each in standing.windows:
+        turns.extend(map(instants.instant, (each.starts_at, each.ends_at)))
     if any(booking.begun and booking.ends_at <= now
-           for booking, _ in standing.promised):
+           for booking, _ in standing.promised) or any(
+               each.late(now) for each in standing.windows):
         turns.append((instant // _MINUTE + 1) * _MINUTE)
     if standing.reservation is not None:
         turns.append(instants.instant(standing.reservation.expires_at))
@@ -199,7 +229,7 @@ def turn(standing: Standing, now: datetime.datetime) -> int | None:
 
 def stranded(standing: Standing, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
-    """Give what is planned on a host and cannot start there."""
+    """Return the bookings that are planned and cannot start on a host."""
     if standing.unfit() is None:
         homeless = _homeless(standing, now)
         return [each for each in standing.promised if each[0].id in homeless]
@@ -208,7 +238,7 @@ def stranded(standing: Standing, now: datetime.datetime
 
 
 def late(now: datetime.datetime) -> int:
-    """Give from when on a node can be promised that is not back in time.
+    """Return from when on a node can be promised that is not back in time.
 
     NOTE: with a minute, and in whole minutes, so that an offer that begins
     then can be accepted for a while.
@@ -229,6 +259,8 @@ def windows(standing: Standing, now: datetime.datetime,
     held = standing.reservation
     if held is not None and held.live(now):
         found.append(_window(held))
+    found.extend(_window(each) for each in standing.windows
+                 if each.stands(now))
     return found
 
 
@@ -249,8 +281,9 @@ def _booking(booking: leases.NodeBooking, number: int,
                             movable and _movable(booking, now), margin)
 
 
-def _window(row: leases.NodeBooking | facts.Reservation) -> tuple[int, int]:
-    if isinstance(row, leases.NodeBooking):
+def _window(row: leases.NodeBooking | facts.Reservation
+            | maintenance.NodeWindow) -> tuple[int, int]:
+    if isinstance(row, leases.NodeBooking | maintenance.NodeWindow):
         begins, ends = row.starts_at, row.ends_at
     else:
         begins, ends = row.created_at, row.expires_at
@@ -259,17 +292,20 @@ def _window(row: leases.NodeBooking | facts.Reservation) -> tuple[int, int]:
 
 
 def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
-    """Give the ids of what may move, and has to.
+    """Return the ids of what may move, and has to.
 
     NOTE: none is planned so; but a reservation may have been renewed, or a
     node been taken by somebody who was let through all the same.
     """
-    if len(standing.promised) + (standing.reservation is not None) < 2:
+    if len(standing.promised) + (standing.reservation is not None) + len(
+            standing.windows) < 2:
         return frozenset()
     there: list[tuple[int, int, int]] = []
     moving: list[tuple[int, int, int]] = []
     if standing.reservation is not None and standing.reservation.live(now):
         there.append((*_window(standing.reservation), 0))
+    there.extend((*_window(each), 0) for each in standing.windows
+                 if each.stands(now) and not each.late(now))
     for booking, _ in standing.promised:
         (moving if _movable(booking, now) else there).append(
             (*_window(booking), booking.id))
@@ -285,14 +321,14 @@ def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
     return frozenset(homeless)
 
 
-def _clipped(there: list[bookings.Booking],
+def clipped(there: list[bookings.Booking],
              ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
     """Have each booking let go of the node where another one has it.
 
     NOTE: they are planned so; but a longer margin may have been configured
     since, a node may be late, and the lessee of a node may have reserved it.
 
-    :param ranks: gives the rank of each; the lower one keeps what both have.
+    :param ranks: returns the rank of each; the lower one keeps what both have.
     """
     drawn = sorted(there, key=operator.attrgetter('start'))
     if any(one.end > other.start
@@ -323,7 +359,7 @@ def left_of(window: tuple[int, int], others: Iterable[tuple[int, int]]
 
 def _parts(booking: bookings.Booking, kept: Iterable[bookings.Booking]
            ) -> list[bookings.Booking]:
-    """Give what others leave of a booking; nothing of it moves then."""
+    """Return the parts that others leave of a booking, which do not move."""
     windows = left_of((booking.start, booking.end),
                       ((other.start, other.end) for other in kept))
     if windows == [(booking.start, booking.end)]:

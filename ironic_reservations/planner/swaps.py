@@ -30,6 +30,7 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
 
 #: How many nodes that could take an obstacle are compared at a time.
 _COMPARED = 64
@@ -38,18 +39,19 @@ _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
 
 
 def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: int,
-         steps: budget.Budget) -> bool:
-    """Place a booking by exchanges; tell whether it could be done.
+         pinned: frozenset[str], steps: budget.Budget) -> bool:
+    """Place a booking by exchanges; return whether it could be done.
 
     The draft is changed only where it could.
 
     :param homes: how many nodes are tried for the new booking; where all
         nodes are alike, one will do.
+    :param pinned: the groups that stay where they are.
     """
     try:
-        for home in _homes(draft, wanted, homes, steps):
+        for home in _homes(draft, wanted, homes, pinned, steps):
             attempt = draft.copy()
-            if _clear(attempt, wanted, home, steps):
+            if _clear(attempt, wanted, home, pinned, steps):
                 attempt.put([dataclasses.replace(wanted, node=home)])
                 draft.become(attempt)
                 return True
@@ -59,12 +61,12 @@ def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: int,
 
 
 def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
-           steps: budget.Budget) -> list[int]:
-    """Give nodes free at the start, those that are so the longest first."""
+           pinned: frozenset[str], steps: budget.Budget) -> list[int]:
+    """Return nodes free at the start, those that are so the longest first."""
     start, until = wanted.start, wanted.until
     find = bisect.bisect_right
     all_starts, all_untils = draft.starts, draft.untils
-    members = fleet.members(wanted.eligible)
+    members = fleet.members(draft.whole_hosts(wanted))
     steps.spend(1 + len(members) // 4)
     found = []
     for node in members:
@@ -76,20 +78,21 @@ def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
                       node))
     found.sort()
     homes = (node for _, node in found
-             if all(there.movable
-                    for there in draft.between(node, start, until)))
+             if all(holder is not None and units.leaves(holder, pinned)
+                    for holder in draft.held(node, start, until)))
     return list(itertools.islice(homes, count))
 
 
 def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
-           steps: budget.Budget) -> bool:
+           pinned: frozenset[str], steps: budget.Budget) -> bool:
     # NOTE: each exchange moves the first booking in the way to a later
     # start, so this ends.
     while True:
-        obstacles = draft.between(home, wanted.start, wanted.until)
+        obstacles = draft.held(home, wanted.start, wanted.until)
         if not obstacles:
             return True
-        best = _partner(draft, wanted, home, obstacles[0], steps)
+        assert obstacles[0] is not None
+        best = _partner(draft, wanted, home, obstacles[0], pinned, steps)
         if best is None:
             return False
         partner, (here, there) = best
@@ -100,13 +103,14 @@ def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
 
 
 def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
-             obstacle: bookings.Booking, steps: budget.Budget
-             ) -> tuple[int, _Component] | None:
+             obstacle: bookings.Booking, pinned: frozenset[str],
+             steps: budget.Budget) -> tuple[int, _Component] | None:
     """Choose who takes the obstacle: who leaves room for the longest."""
     at, until = obstacle.start, wanted.until
     find = bisect.bisect_right
     found: list[tuple[int, int]] = []
-    for node in fleet.members(obstacle.eligible):
+    eligible = draft.whole_hosts(obstacle)
+    for node in fleet.members(eligible):
         starts = draft.starts[node]
         place = find(starts, at)
         if place and draft.untils[node][place - 1] > at or node == home:
@@ -116,24 +120,26 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
         following = starts[place] if place < len(starts) else until
         found.append((-min(following, until), node))
         if len(found) == _COMPARED:
-            best = _smallest(draft, home, obstacle, found, steps)
+            best = _smallest(draft, home, obstacle, found, pinned, steps)
             if best is not None:
                 return best
             found.clear()
-    steps.spend(1 + obstacle.eligible.bit_count() // 4)
-    return _smallest(draft, home, obstacle, found, steps)
+    steps.spend(1 + eligible.bit_count() // 4)
+    return _smallest(draft, home, obstacle, found, pinned, steps)
 
 
 def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
-              found: list[tuple[int, int]], steps: budget.Budget
-              ) -> tuple[int, _Component] | None:
-    """Give, of those that leave the most room, who has the least to move."""
+              found: list[tuple[int, int]], pinned: frozenset[str],
+              steps: budget.Budget) -> tuple[int, _Component] | None:
+    """Return who has the least to move, of those that leave the most room.
+    """
     best: tuple[int, _Component] | None = None
     reach = size = 0
     for negative, node in sorted(found):
         if best is not None and negative > reach:
             break
-        component = _component(draft, home, node, obstacle, steps)
+        component = _component(draft, home, node, obstacle, pinned,
+                               steps)
         if component is None:
             continue
         moved = len(component[0]) + len(component[1])
@@ -143,10 +149,9 @@ def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
 
 
 def _component(draft: timeline.Draft, home: int, partner: int,
-               obstacle: bookings.Booking, steps: budget.Budget
-               ) -> _Component | None:
-    """Give what changes places with ``obstacle``, or ``None`` if it cannot.
-    """
+               obstacle: bookings.Booking, pinned: frozenset[str],
+               steps: budget.Budget) -> _Component | None:
+    """Return what changes places with ``obstacle``; ``None`` if it cannot."""
     sides: _Component = ([obstacle], [])
     steps.spend()
     nodes = (home, partner)
@@ -156,14 +161,19 @@ def _component(draft: timeline.Draft, home: int, partner: int,
     side = 0
     while True:
         other = 1 - side
-        more = [booking for booking in draft.between(
-            nodes[other], reached[other], reached[side])
-            if booking.start >= reached[other]]
+        more: list[bookings.Booking] = []
+        for holder in draft.held(nodes[other], reached[other],
+                                 reached[side]):
+            if holder is None:
+                return None
+            if holder.start >= reached[other]:
+                more.append(holder)
         if not more:
             return sides
         steps.spend(len(more))
         for booking in more:
-            if not booking.movable or not booking.eligible >> nodes[side] & 1:
+            if (not units.leaves(booking, pinned)
+                    or not draft.whole_hosts(booking) >> nodes[side] & 1):
                 return None
         sides[other].extend(more)
         reached[other] = more[-1].until

@@ -10,165 +10,358 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Every booking of every node, sorted: the plan that holds now."""
+"""Every booking of every host, sorted: the plan that holds now.
+
+The row of a host is of one of two kinds.  A node of Ironic is *exclusive*:
+one booking has it at a time.  A compute host is *shared*: bookings have
+shares of it, over time, up to what it has of each class; or one has all of
+it.
+
+Of both kinds it is known when the host is taken, and who has all of it then.
+So whatever needs a whole host reads all rows alike: the time over which a
+compute host is shared is one window that is held by nobody in particular.
+"""
 
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import gaps as gaps_module
+from ironic_reservations.planner import shares
+
+#: Who has all of a host over a window; ``None``: bookings share it.
+_Holder = bookings.Booking | None
+_Row = tuple[bookings.Booking, ...]
+#: So many hosts may differ from what is known of the gaps.
+_STALE = 64
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Timeline:
-    """The bookings of each node in the order of their starts.
+    """The bookings of each host in the order of their starts.
 
     A value: changes give another timeline, which shares with this one what
     did not change.
 
-    :ivar starts: for each node, the starts of its bookings.
-    :ivar untils: for each node, when each booking lets go of it.
-    :ivar rows: for each node, its bookings.
+    :ivar capacities: for each compute host, how much it has of each class;
+        ``None`` for a node of Ironic.
+    :ivar compute: the set of compute hosts.
+    :ivar rows: for each host, its bookings.
+    :ivar starts: for each host, when it becomes taken.
+    :ivar untils: for each host, when it is free again each time.
+    :ivar holders: for each host, who has all of it each time.
+    :ivar gaps: when nobody had them, and
+    :ivar changed: the hosts of which that is not known.
     """
 
+    capacities: tuple[shares.Capacity | None, ...]
+    compute: int
+    rows: tuple[_Row, ...]
     starts: tuple[tuple[int, ...], ...]
     untils: tuple[tuple[int, ...], ...]
-    rows: tuple[tuple[bookings.Booking, ...], ...]
+    holders: tuple[tuple[_Holder, ...], ...]
+    gaps: gaps_module.Gaps = dataclasses.field(compare=False, repr=False)
+    changed: frozenset[int] = dataclasses.field(compare=False, repr=False)
 
     @classmethod
-    def of(cls, nodes: int,
+    def of(cls, capacities: Sequence[shares.Capacity | None],
            there: Iterable[bookings.Booking] = ()) -> Timeline:
-        """Sort bookings by node and start.
+        """Sort bookings by host and start.
 
-        :param nodes: how many nodes there are.
-        :raises ValueError: where two bookings of a node overlap.
+        :raises ValueError: where a host is promised twice, or a share that
+            may move has no room.
         """
-        lists: list[list[bookings.Booking]] = [[] for _ in range(nodes)]
+        lists: dict[int, list[bookings.Booking]] = {}
         for booking in there:
-            lists[booking.node].append(booking)
-        draft = Draft([()] * nodes, [()] * nodes, [()] * nodes)
-        for node, row in enumerate(lists):
-            if row:
-                draft.write(node, row)
+            lists.setdefault(booking.node, []).append(booking)
+        draft = Draft.empty(capacities)
+        for node, row in lists.items():
+            draft.write(node, row)
         return draft.timeline()
 
     @property
     def nodes(self) -> int:
-        """Give the number of nodes."""
+        """Return the number of hosts."""
         return len(self.rows)
 
     def promised(self) -> Iterator[bookings.Booking]:
-        """Give every booking, node by node."""
+        """Yield every booking, host by host."""
         for row in self.rows:
             yield from row
 
     def adding(self, added: Iterable[bookings.Booking]) -> Timeline:
-        """Give the timeline with more bookings.
+        """Return the timeline with more bookings.
 
-        :raises ValueError: where two bookings of a node overlap.
+        :raises ValueError: as :meth:`of`.
         """
-        return self._changed((), added)
+        draft = Draft.of(self)
+        draft.put(added)
+        return draft.timeline()
 
     def without(self, removed: Iterable[bookings.Booking]) -> Timeline:
-        """Give the timeline without some of its bookings."""
-        return self._changed(removed, ())
-
-    def _changed(self, removed: Iterable[bookings.Booking],
-                 added: Iterable[bookings.Booking]) -> Timeline:
-        changes: dict[int, tuple[set[str], list[bookings.Booking]]] = {}
-        for booking in removed:
-            changes.setdefault(booking.node, (set(), []))[0].add(booking.id)
-        for booking in added:
-            changes.setdefault(booking.node, (set(), []))[1].append(booking)
+        """Return the timeline without some of its bookings."""
         draft = Draft.of(self)
-        for node, (gone, new) in changes.items():
-            draft.write(node, [booking for booking in self.rows[node]
-                               if booking.id not in gone] + new)
+        draft.put((), removed)
         return draft.timeline()
 
 
 @dataclasses.dataclass(slots=True)
 class Draft:
-    """A timeline while it is being changed; a node's row is replaced whole."""
+    """A timeline while it is being changed; a host's row is replaced whole."""
 
+    capacities: Sequence[shares.Capacity | None]
+    compute: int
+    rows: list[_Row]
     starts: list[tuple[int, ...]]
     untils: list[tuple[int, ...]]
-    rows: list[tuple[bookings.Booking, ...]]
+    holders: list[tuple[_Holder, ...]]
+    gaps: gaps_module.Gaps
+    changed: set[int]
+
+    @classmethod
+    def empty(cls, capacities: Sequence[shares.Capacity | None]) -> Draft:
+        """Begin with hosts of which nothing is promised."""
+        count = len(capacities)
+        return cls(list(capacities), fleet.mask(
+            node for node, capacity in enumerate(capacities)
+            if capacity is not None),
+            [()] * count, [()] * count, [()] * count, [()] * count,
+            gaps_module.Gaps(), set(range(count)))
 
     @classmethod
     def of(cls, timeline: Timeline) -> Draft:
         """Begin with a timeline."""
-        return cls(list(timeline.starts), list(timeline.untils),
-                   list(timeline.rows))
+        return cls(timeline.capacities, timeline.compute,
+                   list(timeline.rows), list(timeline.starts),
+                   list(timeline.untils), list(timeline.holders),
+                   timeline.gaps, set(timeline.changed))
 
     def copy(self) -> Draft:
-        """Give a draft that can be thrown away."""
-        return Draft(list(self.starts), list(self.untils), list(self.rows))
+        """Return a draft that can be thrown away."""
+        return Draft(self.capacities, self.compute, list(self.rows),
+                     list(self.starts), list(self.untils),
+                     list(self.holders), self.gaps, set(self.changed))
 
     def become(self, other: Draft) -> None:
-        """Take over what another draft has."""
+        """Take over the rows of another draft."""
+        self.rows, self.holders = other.rows, other.holders
         self.starts, self.untils = other.starts, other.untils
-        self.rows = other.rows
+        self.gaps, self.changed = other.gaps, other.changed
 
     def timeline(self) -> Timeline:
-        """Give what has been drafted."""
-        return Timeline(tuple(self.starts), tuple(self.untils),
-                        tuple(self.rows))
+        """Return what has been drafted."""
+        starts, untils = tuple(self.starts), tuple(self.untils)
+        if len(self.changed) > _STALE:
+            self.gaps = self.gaps.updated(starts, untils, self.changed)
+            self.changed = set()
+        return Timeline(tuple(self.capacities), self.compute,
+                        tuple(self.rows), starts, untils,
+                        tuple(self.holders), self.gaps,
+                        frozenset(self.changed))
+
+    def append(self, capacity: shares.Capacity | None) -> int:
+        """Take in one more host, and return its number."""
+        node = len(self.rows)
+        self._resizable().append(None)
+        self.rows.append(())
+        self.starts.append(())
+        self.untils.append(())
+        self.holders.append(())
+        self.changed.add(node)
+        self.resize(node, capacity)
+        return node
+
+    def resize(self, node: int, capacity: shares.Capacity | None) -> None:
+        """Change what a host has; its row has to be written afterwards."""
+        self._resizable()[node] = capacity
+        self.compute &= ~(1 << node)
+        if capacity is not None:
+            self.compute |= 1 << node
+
+    def _resizable(self) -> list[shares.Capacity | None]:
+        if not isinstance(self.capacities, list):
+            self.capacities = list(self.capacities)
+        return self.capacities
 
     def write(self, node: int, row: Iterable[bookings.Booking]) -> None:
-        """Replace all of a node's bookings.
+        """Replace all bookings of a host.
 
-        :raises ValueError: where two of them overlap.
+        :raises ValueError: where it is promised whole and something else
+            besides, or has no room for a share that may move and was not
+            there before.
         """
-        ordered = sorted(row, key=lambda booking: booking.start)
-        starts = tuple([booking.start for booking in ordered])
-        untils = tuple([booking.end + booking.margin for booking in ordered])
-        for place in range(1, len(ordered)):
+        self._replace(node, row, _check)
+
+    def draw(self, node: int, row: Iterable[bookings.Booking]) -> None:
+        """Replace all bookings of a host, as the database has them.
+
+        NOTE: a host that is promised to more than it has room for stays so:
+        nothing new gets in, and what leaves makes room.
+
+        :raises ValueError: where it is promised whole and something else
+            besides.
+        """
+        self._replace(node, row, None)
+
+    def _replace(self, node: int, row: Iterable[bookings.Booking],
+                 check: _Check | None) -> None:
+        there = tuple(sorted(row, key=_start))
+        holders: tuple[_Holder, ...] = there
+        capacity = self.capacities[node]
+        if capacity is None:
+            starts = tuple([each.start for each in there])
+            untils = tuple([each.end + each.margin for each in there])
+        else:
+            sharing = [each for each in there if each.amounts is not None]
+            if sharing and check is not None:
+                check(node, capacity, self.rows[node], sharing)
+            windows = _windows(there, sharing)
+            starts = tuple([each[0] for each in windows])
+            untils = tuple([each[1] for each in windows])
+            holders = tuple([each[2] for each in windows])
+        for place in range(1, len(starts)):
             if untils[place - 1] > starts[place]:
+                one, other = holders[place - 1:place + 1]
                 raise ValueError(
-                    f'The bookings {ordered[place - 1].id} and '
-                    f'{ordered[place].id} of the node {node} overlap. Plan '
-                    'the one that may move anew.')
+                    f'The bookings {_name(one)} and {_name(other)} of the '
+                    f'host {node} overlap. Plan the one that may move anew.')
+        self.rows[node], self.holders[node] = there, holders
         self.starts[node], self.untils[node] = starts, untils
-        self.rows[node] = tuple(ordered)
+        self.changed.add(node)
+
+    def whole_hosts(self, booking: bookings.Booking) -> int:
+        """Return the set of hosts that a booking would have all of.
+
+        NOTE: for whatever sees of a row only when it is taken, and so does
+        not know whether there is room for a share.
+        """
+        if booking.amounts is None or not self.compute:
+            return booking.eligible
+        return booking.eligible & ~self.compute
 
     def free(self, node: int, start: int, until: int) -> bool:
-        """Tell whether a node is free from ``start`` to ``until``."""
+        """Return whether nobody has any of a host in [start, until)."""
         place = bisect.bisect_left(self.starts[node], until)
         return not place or self.untils[node][place - 1] <= start
 
-    def between(self, node: int, start: int,
-                until: int) -> tuple[bookings.Booking, ...]:
-        """Give the bookings of a node that overlap [start, until)."""
+    def held(self, node: int, start: int,
+             until: int) -> tuple[_Holder, ...]:
+        """Return who has all of a host at some time of [start, until).
+
+        :returns: ``None`` among them where bookings share it.
+        """
         last = bisect.bisect_left(self.starts[node], until)
         first = bisect.bisect_right(self.untils[node], start)
-        return self.rows[node][first:last]
+        return self.holders[node][first:last]
 
-    def occupant(self, node: int, at: int) -> bookings.Booking | None:
-        """Give the booking that has a node at an instant."""
-        place = bisect.bisect_right(self.starts[node], at)
-        if not place or self.untils[node][place - 1] <= at:
-            return None
-        return self.rows[node][place - 1]
+    def between(self, node: int, start: int,
+                until: int) -> tuple[bookings.Booking, ...]:
+        """Return the bookings of a host that overlap [start, until)."""
+        if self.capacities[node] is None:
+            last = bisect.bisect_left(self.starts[node], until)
+            first = bisect.bisect_right(self.untils[node], start)
+            return self.rows[node][first:last]
+        if self.free(node, start, until):
+            return ()
+        return tuple([each for each in self.rows[node] if each.start < until
+                      and self.until(each, node) > start])
 
-    def put(self, changes: Iterable[bookings.Booking],
+    def is_shared(self, node: int) -> bool:
+        """Return whether bookings share a host at any time."""
+        return bool(self.compute >> node & 1) and None in self.holders[node]
+
+    def until(self, booking: bookings.Booking, node: int) -> int:
+        """Return from when on others can have what a booking has."""
+        if booking.amounts is not None and self.compute >> node & 1:
+            # NOTE: nobody cleans a host because an instance has left it.
+            return booking.end
+        return booking.end + booking.margin
+
+    def put(self, arriving: Iterable[bookings.Booking],
             leaving: Iterable[bookings.Booking] = ()) -> None:
-        """Place bookings on the nodes that they name.
+        """Place bookings on the hosts that they name.
 
         :param leaving: bookings to take away first, as they stand here.
-        :raises ValueError: where two bookings of a node overlap then.
+        :raises ValueError: as :meth:`write`.
         """
         out: dict[int, set[str]] = {}
         new: dict[int, list[bookings.Booking]] = {}
         for booking in leaving:
             out.setdefault(booking.node, set()).add(booking.id)
-        for booking in changes:
+        for booking in arriving:
             new.setdefault(booking.node, []).append(booking)
         for node in out.keys() | new.keys():
             gone = out.get(node, set())
             self.write(node, [booking for booking in self.rows[node]
                               if booking.id not in gone]
                        + new.get(node, []))
+
+
+def differing(after: Timeline | Draft, before: Timeline) -> Iterator[int]:
+    """Yield the hosts whose bookings are not as they were.
+
+    :param after: of the same hosts.
+    """
+    nodes = (sorted(after.changed | before.changed)
+             if after.gaps is before.gaps else range(before.nodes))
+    for node in nodes:
+        if after.rows[node] is not before.rows[node]:
+            yield node
+
+
+#: Refuses what a host may not be promised: its number, what it has, all its
+#: bookings before, and its shares after.
+_Check = Callable[[int, shares.Capacity, Sequence[bookings.Booking],
+                   Sequence[bookings.Booking]], None]
+
+
+def _start(booking: bookings.Booking) -> int:
+    return booking.start
+
+
+def _name(holder: _Holder) -> str:
+    return 'that share it' if holder is None else holder.id
+
+
+def _windows(row: Sequence[bookings.Booking],
+             sharing: Sequence[bookings.Booking]
+             ) -> list[tuple[int, int, _Holder]]:
+    """Return when a compute host is taken, and who has all of it then."""
+    found: list[tuple[int, int, _Holder]] = [
+        (start, end, None) for start, end in shares.runs(
+            (each.start, each.end) for each in sharing)]
+    if len(sharing) < len(row):
+        found.extend((each.start, each.end + each.margin, each)
+                     for each in row if each.amounts is None)
+        found.sort(key=lambda window: window[:2])
+    return found
+
+
+def _check(node: int, capacity: shares.Capacity,
+           before: Sequence[bookings.Booking],
+           there: Sequence[bookings.Booking]) -> None:
+    """Refuse a row with a share for which there is no room.
+
+    NOTE: an inventory may have shrunk below what is promised, or something
+    be late; so that what was there before may have no room.
+    """
+    if not any(each.movable for each in there):
+        return
+    peaks = shares.peak(there, there[0].start)
+    if all(amount <= capacity.get(name, 0)
+           for name, amount in peaks.items()):
+        return
+    known = {each.id: each for each in before}
+    for each in there:
+        if each.movable and known.get(each.id) != each and not shares.fits(
+                capacity, there, each):
+            raise ValueError(
+                f'The host {node} has no room for the instance {each.id}. '
+                'Plan it anew.')

@@ -31,17 +31,21 @@ from oslo_policy import policy
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.policies import availability
+from ironic_reservations.policies import calendar
 from ironic_reservations.policies import host
 from ironic_reservations.policies import lease
 from ironic_reservations.policies import limits
+from ironic_reservations.policies import maintenance
 from ironic_reservations.policies import reservation
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import usage
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """List the rules for oslopolicy-sample-generator."""
     return [rule for resource in (roles, reservation, lease, host,
-                                  availability, limits)
+                                  availability, calendar, limits,
+                                  maintenance, usage)
             for rule in resource.list_rules()]
 
 

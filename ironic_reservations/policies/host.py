@@ -64,6 +64,20 @@ _rules = [
                      'method': 'GET'}],
         deprecated_rule=roles.legacy(NAME % 'get_allocations')),
     policy.DocumentedRuleDefault(
+        name=NAME % 'get_allocation_times',
+        check_str=roles.SYSTEM_READER,
+        scope_types=['system', 'project'],
+        description='Show at which times hosts are promised, but not to '
+                    'which lease: with this rule alone, a caller gets null '
+                    'for each lease, and for each reservation an id that is '
+                    'the same on all of its hosts and proves nothing. '
+                    'Whoever sees the calendars of blazar-dashboard needs '
+                    'this rule and reservation:host:get.',
+        operations=[{'path': '/v1/os-hosts/allocations', 'method': 'GET'},
+                    {'path': '/v1/os-hosts/{id}/allocation',
+                     'method': 'GET'}],
+        deprecated_rule=roles.legacy(NAME % 'get_allocation_times')),
+    policy.DocumentedRuleDefault(
         name=NAME % 'list_properties',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],

@@ -73,6 +73,13 @@ _rules = [
         operations=[{'path': '/v1/leases', 'method': 'POST'},
                     {'path': '/v1/leases/{id}', 'method': 'PUT'}],
         deprecated_rule=roles.legacy(NAME % 'exceed_limits')),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'set_priority',
+        check_str=roles.SYSTEM_MEMBER,
+        scope_types=['system', 'project'],
+        description='Queue a lease with a priority above 0.',
+        operations=[{'path': '/v1/leases', 'method': 'POST'}],
+        deprecated_rule=roles.legacy(NAME % 'set_priority')),
 ]
 
 

@@ -12,17 +12,7 @@
 
 """The loops of the reconciler: which there are, how often, under which claim.
 
-=========== ============================== ========== ======================
-Loop        What it does                   Claim      For how long
-=========== ============================== ========== ======================
-nodes       Ironic's nodes, expired rows,  mirror     [ironic] claim_ttl
-            health of leases
-outcomes    requests that got no answer    outcomes   [guard] claim_ttl
-placement   holds, compute hosts, audits   holds      [placement] claim_ttl
-leases      starts, ends, all between      one for    [leases] claim_ttl
-                                           each lease
-=========== ============================== ========== ======================
-
+=========== ============================ =========== ===============
 Each has a thread of its own, so that an Ironic, a conductor or a Placement
 that does not answer holds up nothing else.  Each task looks at what is there,
 so that two processes that both take their turn do no harm.
@@ -35,16 +25,32 @@ import queue
 import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import before_start
+from ironic_reservations.engine import deployments
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import leasable
+from ironic_reservations.engine import mail_digests
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import notices
+from ironic_reservations.engine import outbox
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine import uncertain
+from ironic_reservations.engine import webhooks
 from ironic_reservations.engine.lease_cycle import health as lease_health
+from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
+from ironic_reservations.engine.leases import fix as lease_fix
+from ironic_reservations.engine.leases import pull as lease_pull
+from ironic_reservations.engine.maintenance import keep as maintenance_keep
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop
+
+#: How often, in seconds, notices are given up and deleted, and leases are
+#: looked for that start soon.
+_CLEAN_UP = 60
+_SOON = 10
 
 
 def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
@@ -54,14 +60,16 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
     """
     conf = engine.conf
     tasks = [loop.Task(lambda _: sweep.sweep(engine),
-                       conf.reservations.sweep_interval)]
+                       conf.reservations.sweep_interval),
+             loop.Task(lambda _: outbox.clean_up(engine), _CLEAN_UP,
+                       again=False)]
     if engine.ironic is not None:
         tasks = [
             loop.Task(lambda _: _refresh(engine, poked), claimed=False),
             *tasks,
             # NOTE: again where it fails: the first reading of all nodes
             # often comes before Ironic is up.
-            loop.Task(lambda _: mirror.refresh_all(engine),
+            loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
             loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval)]
     return loop.Loop('nodes', tasks, claim.Claim(
@@ -76,9 +84,17 @@ def _refresh(engine: Engine, poked: queue.SimpleQueue[str]) -> None:
         mirror.refresh_node(engine, uuid)
 
 
+def _refresh_all(engine: Engine) -> None:
+    mirror.refresh_all(engine)
+    leasable.sync(engine)
+
+
 def _follow(engine: Engine) -> None:
     mirror.refresh_changed(engine)
+    leasable.sync(engine)
     mirror.settle_starting(engine)
+    deployments.record(engine)
+    lease_no_show.wake(engine)
     lease_health.check(engine)
 
 
@@ -91,6 +107,24 @@ def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
                    engine.conf.guard.claim_ttl))
 
 
+def dates(engine: Engine) -> loop.Loop:
+    """Return the loop for leases whose dates are open."""
+    options = engine.conf.leases
+    return loop.Loop('dates', (
+        loop.Task(lambda _: lease_fix.fix(engine), options.fix_interval),
+        loop.Task(lambda _: lease_pull.pull(engine), options.queue_interval),
+    ), claim.Claim(engine, 'dates', claim.new_owner(), options.claim_ttl))
+
+
+def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
+    """Return the loop that has nodes in maintenance as windows say."""
+    return loop.Loop('maintenance', (loop.Task(
+        lambda goes_on: maintenance_keep.keep(engine, ironic, goes_on),
+        engine.conf.ironic.poll_interval),), claim.Claim(
+            engine, 'maintenance', claim.new_owner(),
+            engine.conf.ironic.claim_ttl))
+
+
 def placement(engine: Engine) -> loop.Loop:
     """Return the loop that keeps Placement as our rows say.
 
@@ -101,7 +135,7 @@ def placement(engine: Engine) -> loop.Loop:
     # NOTE: what fails is not done again at once; one after the other would
     # be a load on a Placement that is in trouble.
     tasks = [loop.Task(lambda _: placement_sync.recover(engine),
-                       options.settle_interval),
+                       options.recover_interval),
              loop.Task(lambda _: hosts.refresh(), options.hosts_interval,
                        again=False)]
     if options.audit_interval:
@@ -110,6 +144,34 @@ def placement(engine: Engine) -> loop.Loop:
             options.audit_interval, again=False))
     return loop.Loop('placement', tasks, claim.Claim(
         engine, 'holds', claim.new_owner(), options.claim_ttl))
+
+
+def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
+    """Return the loop that sends notices to a webhook.
+
+    NOTE: one for each, so that one that does not answer holds up no other.
+
+    :param number: of the webhook, for the log; its URL may be a secret.
+    """
+    return loop.Loop(f'webhook-{number}', (
+        loop.Task(lambda goes_on: webhooks.deliver(engine, url, goes_on)),))
+
+
+def soon(engine: Engine) -> loop.Loop:
+    """Return the loop that finds out what starts soon."""
+    return loop.Loop('notices', (
+        loop.Task(lambda _: before_start.write(engine), _SOON),
+    ), claim.Claim(engine, 'notices', claim.new_owner(),
+                   engine.conf.notices.claim_ttl))
+
+
+def mail(engine: Engine) -> loop.Loop:
+    """Return the loop that mails digests."""
+    options = engine.conf.notices
+    return loop.Loop('mail', (
+        loop.Task(lambda goes_on: mail_digests.send(engine, goes_on)),
+    ), claim.Claim(engine, 'mail', claim.new_owner(),
+                   options.claim_ttl + 2 * options.mail_timeout))
 
 
 class Reconciler:
@@ -127,12 +189,21 @@ class Reconciler:
         self.nodes = nodes(engine, self._poked)
         self.placement = (placement(engine) if engine.placement is not None
                           else None)
-        self._all: list[loop.Loop | lease_workers.LeaseWorkers] = [self.nodes]
+        self._all: list[loop.Loop | lease_workers.LeaseWorkers] = [
+            self.nodes, dates(engine)]
         if engine.ironic is not None:
             self._all += [lease_workers.LeaseWorkers(engine),
-                          outcomes(engine, engine.ironic)]
+                          outcomes(engine, engine.ironic),
+                          maintenance(engine, engine.ironic)]
         if self.placement is not None:
             self._all.append(self.placement)
+        if notices.wanted(engine.conf):
+            self._all.append(soon(engine))
+        if engine.conf.notices.mail_host is not None:
+            self._all.append(mail(engine))
+        self._all += [webhook(engine, number, url) for number, url in
+                      enumerate(dict.fromkeys(
+                          engine.conf.notices.webhook_urls), 1)]
 
     def start(self) -> None:
         """Run on threads of this process."""

@@ -10,14 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Certifies a plan by definition; shares no code with what made it.
+"""Certifies a plan by definition.
 
-Slow and plain on purpose: it counts with sets and compares every pair.
+Shares no code with what made it.  Slow and plain on purpose: it goes through
+every instant at which something begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from ironic_reservations.planner import bookings
@@ -26,72 +28,127 @@ from ironic_reservations.planner import bookings
 def faults(before: Iterable[bookings.Booking],
            demands: Sequence[bookings.Demand],
            after: Iterable[bookings.Booking],
-           nodes: int) -> list[str]:
+           capacities: Sequence[Mapping[str, int] | None]) -> list[str]:
     """Tell everything that is wrong with a plan; nothing, if it is sound.
 
-    :param before: all bookings that were there.
+    :param before: all that was promised.
     :param demands: what was to be served besides.
-    :param after: all bookings of the plan.
-    :param nodes: how many nodes there are.
+    :param after: all that the plan promises.
+    :param capacities: of each compute host, what it has of each class;
+        ``None`` for a node of Ironic.
     """
     before, plan = list(before), list(after)
-    # NOTE: a node may have become unfit for what it has already; that is no
-    # fault of the plan.
-    stayed = {(booking.id, booking.node) for booking in before}
-    wrong = _misplaced([booking for booking in plan
-                        if (booking.id, booking.node) not in stayed], nodes)
-    wrong.extend(_overlaps(plan))
-    known = {booking.id: booking for booking in plan}
+    origin = {each.id: each.node for each in before}
+    # NOTE: a host may have become unfit for what it has already, or too
+    # small; that is no fault of the plan.
+    arrived = [each for each in plan if origin.get(each.id) != each.node]
+    wrong = [f'{each.id} is on {each.node}, which it may not be on.'
+             for each in arrived if not 0 <= each.node < len(capacities)
+             or not (each.eligible // 2 ** each.node) % 2]
+    if wrong:
+        return wrong
+    for node, capacity in enumerate(capacities):
+        there = [each for each in plan if each.node == node]
+        wrong.extend(_overfull(node, capacity, there,
+                               {each.id for each in arrived}))
+    wrong.extend(_affinities(plan, {each.id for each in arrived}))
+    known = {each.id: each for each in plan}
     if len(known) != len(plan):
-        wrong.append('A booking is there more than once.')
+        wrong.append('Something is there more than once.')
     for old in before:
         new = known.pop(old.id, None)
         if new is None:
-            wrong.append(f'The booking {old.id} is gone.')
-            continue
-        if not old.movable and new.node != old.node:
-            wrong.append(f'The booking {old.id} must not move, and is on '
-                         f'{new.node} instead of {old.node}.')
-        if _terms(old) != _terms(new):
-            wrong.append(f'The booking {old.id} is not what it was.')
+            wrong.append(f'{old.id} is gone.')
+        elif not old.movable and new.node != old.node:
+            wrong.append(f'{old.id} must not move, and is on {new.node} '
+                         f'instead of {old.node}.')
+        if new is not None and _terms(old) != _terms(new):
+            wrong.append(f'{old.id} is not what it was.')
     for demand in demands:
-        serving = [key for key in known
-                   if key.rpartition('/')[0] == demand.id]
-        if not demand.least <= len(serving) <= demand.most:
-            wrong.append(f'The demand {demand.id} gets {len(serving)} nodes, '
-                         f'not {demand.least} to {demand.most}.')
-        for key in serving:
-            new = known.pop(key)
-            if (new.start, new.end, new.margin, new.eligible) != (
-                    demand.start, demand.end, demand.margin,
-                    demand.eligible):
-                wrong.append(f'The booking {key} is not what was demanded.')
-    wrong.extend(f'Nobody asked for the booking {key}.' for key in known)
+        wrong.extend(_unserved(demand, known))
+    wrong.extend(f'Nobody asked for {key}.' for key in known)
     return wrong
 
 
-def _terms(booking: bookings.Booking) -> tuple[object, ...]:
-    return (booking.start, booking.end, booking.margin, booking.eligible,
-            booking.movable)
-
-
-def _misplaced(plan: list[bookings.Booking], nodes: int) -> list[str]:
-    return [f'The booking {booking.id} is on {booking.node}, which it may '
-            'not be on.' for booking in plan
-            if not 0 <= booking.node < nodes
-            or not (booking.eligible // 2 ** booking.node) % 2]
-
-
-def _overlaps(plan: list[bookings.Booking]) -> list[str]:
+def _unserved(demand: bookings.Demand,
+              known: dict[str, bookings.Booking]) -> list[str]:
+    """Take out what serves a demand, and tell what is wrong with it."""
+    names = [f'{demand.id}/{demand.first + count}'
+             for count in range(demand.most)]
+    serving = [known.pop(name) for name in names if name in known]
     wrong = []
-    by_node: dict[int, list[bookings.Booking]] = {}
-    for booking in plan:
-        by_node.setdefault(booking.node, []).append(booking)
-    for node, there in by_node.items():
+    if len(serving) < demand.least:
+        wrong.append(f'The demand {demand.id} gets {len(serving)}, and needs '
+                     f'{demand.least}.')
+    for each in serving:
+        terms = (each.start, each.end, each.margin, each.eligible)
+        if terms != (demand.start, demand.end, demand.margin,
+                     demand.eligible):
+            wrong.append(f'{each.id} is not what was demanded.')
+        elif (each.amounts, each.affinity, each.group) != (
+                demand.amounts, demand.affinity, demand.family):
+            wrong.append(f'{each.id} is not of the size that was demanded.')
+    return wrong
+
+
+def _terms(each: bookings.Booking) -> tuple[object, ...]:
+    return (each.start, each.end, each.margin, each.eligible, each.movable,
+            each.amounts, each.group, each.affinity)
+
+
+def _until(each: bookings.Booking, compute: bool) -> int:
+    if compute and each.amounts is not None:
+        return each.end
+    return each.end + each.margin
+
+
+def _overfull(node: int, capacity: Mapping[str, int] | None,
+              there: Sequence[bookings.Booking],
+              arrived: set[str]) -> list[str]:
+    wrong = []
+    compute = capacity is not None
+    for at in sorted({each.start for each in there}):
+        now = [each for each in there
+               if each.start <= at < _until(each, compute)]
+        names = sorted(each.id for each in now)
+        whole = [each for each in now
+                 if capacity is None or each.amounts is None]
+        if whole and len(now) > 1:
+            wrong.append(f'{" and ".join(names)} overlap on {node} at {at}.')
+            continue
+        if capacity is None or not arrived.intersection(names) and not any(
+                each.movable for each in now):
+            continue
+        used: dict[str, int] = {}
+        wanted: set[str] = set()
+        for each in now:
+            if each.amounts is not None:
+                for name, amount in each.amounts:
+                    used[name] = used.get(name, 0) + amount
+                    if each.movable or each.id in arrived:
+                        wanted.add(name)
+        wrong.extend(
+            f'{" and ".join(names)} need {amount} of {name} at {at}, and '
+            f'the host {node} has {capacity.get(name, 0)}.'
+            for name, amount in used.items()
+            if name in wanted and amount > capacity.get(name, 0))
+    return wrong
+
+
+def _affinities(plan: Sequence[bookings.Booking],
+                arrived: set[str]) -> list[str]:
+    wrong = []
+    groups: dict[str, list[bookings.Booking]] = {}
+    for each in plan:
+        if each.amounts is not None and each.affinity is not None:
+            groups.setdefault(each.group, []).append(each)
+    for group, there in groups.items():
+        if there[0].affinity and len({each.node for each in there}) > 1:
+            wrong.append(f'The group {group} is on several hosts.')
         for place, one in enumerate(there):
             for other in there[place + 1:]:
-                if (one.start < other.end + other.margin
-                        and other.start < one.end + one.margin):
-                    wrong.append(f'The bookings {one.id} and {other.id} '
-                                 f'overlap on {node}.')
+                if (not one.affinity and one.node == other.node
+                        and one.start < other.end and other.start < one.end
+                        and arrived.intersection((one.id, other.id))):
+                    wrong.append(f'{one.id} and {other.id} are on one host.')
     return wrong

@@ -15,7 +15,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -37,6 +39,7 @@ from tests.processes import mutations
 from tests.processes import people
 from tests.processes import process
 from tests.processes import statements
+from tests.processes import trouble
 from tests.processes import wire
 from tests.real import databases
 from tools import all_in_one
@@ -62,7 +65,7 @@ class Cloud(fixtures.Fixture):
     :param kind: of the databases.
     :param folder: where everything is written.
     :param choice: of all that is left to chance here.
-    :param late: called for what the balancer holds back.
+    :param happened: called with what has happened to a request.
     :param mutation: what is broken on purpose.
     :param with_placement: whether promises are held in a Placement, and
         there are compute hosts.
@@ -72,7 +75,8 @@ class Cloud(fixtures.Fixture):
     """
 
     def __init__(self, kind: str, folder: pathlib.Path,
-                 choice: random.Random, late: Any,
+                 choice: random.Random,
+                 happened: Callable[[balancer.Happened], None],
                  mutation: str | None = None,
                  with_placement: bool = False,
                  mix: mixes.Mix | None = None,
@@ -85,9 +89,13 @@ class Cloud(fixtures.Fixture):
         self.placement: compute_hosts.Placement | None = None
         self.kind = kind
         self.folder = folder
+        #: A file that is there while Ironic is to fail.
+        self.raging = folder / 'raging'
         self.choice = choice
-        self._late = late
+        self._happened = happened
         self._mutation = mutation
+        #: Whether all nodes can be leased, or those that are opened.
+        self.all_hosts = self.choice.random() < self.mix.all_hosts
         self.processes: list[process.Process] = []
         self.proxies: dict[str, database_proxy.DatabaseProxy] = {}
         self.rpc: dict[str, balancer.Balancer] = {}
@@ -100,7 +108,10 @@ class Cloud(fixtures.Fixture):
         self._theirs = self.useFixture(databases.Database(self.kind)).url
         self._environment = {
             statements.VARIABLE: str(sa.make_url(self.ours).database),
-            mutations.VARIABLE: self._mutation or ''}
+            mutations.VARIABLE: self._mutation or '',
+            trouble.VARIABLE: json.dumps(
+                {'while': str(self.raging), 'often': self.mix.trouble,
+                 'seed': self.choice.random()})}
         if self._with_placement:
             self.placement = compute_hosts.Placement(
                 self.folder / 'placement')
@@ -118,7 +129,7 @@ class Cloud(fixtures.Fixture):
                      for number in range(3)]
         self.balancer = balancer.Balancer(
             self.wire, [('127.0.0.1', port) for port in ports], self.choice,
-            self._late, silent=self._silent)
+            self._happened, silent=self._silent)
         for each in self.processes:
             each.start()
         for each in self.processes:
@@ -140,6 +151,16 @@ class Cloud(fixtures.Fixture):
         """Return the processes of some roles; all of them by default."""
         return [each for each in self.processes
                 if not roles or each.role in roles]
+
+    def busy(self, which: process.Process) -> bool:
+        """Return whether a process is at work on a request, or its rows."""
+        proxy = self.proxies.get(which.name)
+        if proxy is not None and proxy.busy:
+            return True
+        if which.name in self.rpc:
+            return self.rpc[which.name].busy()
+        return which.url is not None and self.balancer.busy(
+            int(which.url.rsplit(':', 1)[1].strip('/')))
 
     def session(self) -> requests.Session:
         """Return a session of HTTP as the operator."""
@@ -202,7 +223,7 @@ class Cloud(fixtures.Fixture):
         if role == 'conductor':
             self.rpc[name] = balancer.Balancer(
                 self.wire, [(str(options['json_rpc']['host_ip']), _RPC)],
-                self.choice, self._late,
+                self.choice, self._happened,
                 (str(options['DEFAULT']['host']), _RPC))
         all_in_one.write_options(theirs, options)
         ours = self.folder / f'{name}.ours.conf'
@@ -266,7 +287,8 @@ class Cloud(fixtures.Fixture):
                       'rpc_timeout': self.times.conductor,
                       'claim_ttl': self.times.claim},
             'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,
-                       'workers': 4},
+                       'workers': 4,
+                       'hosts': 'all' if self.all_hosts else 'opened'},
             'ironic': {'poll_interval': 1, 'full_poll_interval': 5,
                        'claim_ttl': self.times.claim, 'timeout': 10,
                        'auth_type': 'admin_token', 'endpoint': ironic,
@@ -277,7 +299,7 @@ class Cloud(fixtures.Fixture):
                 'endpoint': self.placement.url,
                 'endpoint_override': self.placement.url,
                 'token': placement.TOKEN, 'timeout': 5, 'grace': 8,
-                'settle_interval': 1, 'hosts_interval': 5,
+                'recover_interval': 1, 'hosts_interval': 5,
                 'audit_interval': 10, 'claim_ttl': self.times.claim}})}
 
     def _ironic_options(self, role: str, port: int) -> all_in_one.Options:

@@ -40,8 +40,13 @@ _HEAD = 16
 SWALLOW = 'swallow'
 AFTER = 'after'
 BEFORE = 'before'
+CUT = 'cut-before-commit'
+SLOW = 'slow-commit'
+MUTE = 'mute'
 #: What is done once, to the next statement that writes.
 HOLD = 'hold'
+CUT_WRITE = 'cut-in-transaction'
+_TO_WRITES = (HOLD, CUT_WRITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +70,7 @@ class DatabaseProxy:
         self._target = (host, port)
         self._open: set[asyncio.StreamWriter] = set()
         self._refusing = False
+        self._at_work: set[asyncio.StreamWriter] = set()
         self._lock = threading.Lock()
         self._armed: list[_Armed] = []
         self._server = net.run(asyncio.start_server(
@@ -78,11 +84,15 @@ class DatabaseProxy:
         :param how: :data:`SWALLOW`: the COMMIT is carried out and its answer
             lost, with the connection; :data:`AFTER`: ``then`` is called
             before its answer is passed on; :data:`BEFORE`: before it is
-            passed on; :data:`HOLD`: the statement is held back.
+            passed on; :data:`CUT`: the connection is cut instead;
+            :data:`SLOW`: its answer comes later; :data:`MUTE`: nothing comes
+            any more, and the connection stays; :data:`HOLD`: the statement
+            is held back; :data:`CUT_WRITE`: the connection is cut once the
+            statement is under way.
         :param then: called when it happens.
-        :param seconds: for how long it is held back.
-        :param aim: what its transaction has to have in it; for
-            :data:`HOLD`, the statement itself.
+        :param seconds: for how long it is held back, or nothing comes.
+        :param aim: what its transaction has to have in it; where a
+            statement is meant, the statement itself.
         """
         with self._lock:
             self._armed.append(_Armed(how, then, seconds, aim.encode()))
@@ -92,6 +102,16 @@ class DatabaseProxy:
         with self._lock:
             left, self._armed = len(self._armed), []
             return left
+
+    @property
+    def armed(self) -> int:
+        """How much has still to happen."""
+        return len(self._armed)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a statement is under way, or a transaction has written."""
+        return bool(self._at_work)
 
     def cut(self) -> int:
         """Cut all connections; return how many there were."""
@@ -123,7 +143,7 @@ class DatabaseProxy:
             said += data
         with self._lock:
             for index, armed in enumerate(self._armed):
-                if (writes and armed.aim in data if armed.how == HOLD
+                if (writes and armed.aim in data if armed.how in _TO_WRITES
                         else commits and armed.aim in transaction):
                     return self._armed.pop(index)
         return None
@@ -140,40 +160,54 @@ class DatabaseProxy:
             return
         self._open.update((writer, back))
         fate: list[_Armed] = []
+        said = bytearray()
         try:
             await asyncio.wait(
-                [asyncio.ensure_future(self._forth(reader, back, fate)),
-                 asyncio.ensure_future(self._back(there, writer, fate))],
+                [asyncio.ensure_future(self._forth(reader, back, fate, said)),
+                 asyncio.ensure_future(self._back(there, writer, fate, said,
+                                                  back))],
                 return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._at_work.discard(back)
             self._open -= {writer, back}
             wire.abort(writer)
             wire.abort(back)
 
     async def _forth(self, reader: asyncio.StreamReader,
-                     back: asyncio.StreamWriter, fate: list[_Armed]) -> None:
-        said = bytearray()
+                     back: asyncio.StreamWriter, fate: list[_Armed],
+                     said: bytearray) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(_CHUNK):
+                self._at_work.add(back)
                 armed = self._take(data, said)
-                if armed is not None and armed.how in (BEFORE, HOLD):
+                if armed is not None and armed.how in (BEFORE, HOLD, CUT):
                     if armed.then is not None:
                         armed.then()
+                    if armed.how == CUT:
+                        return
                     await asyncio.sleep(armed.seconds)
-                elif armed is not None:
+                elif armed is not None and armed.how != CUT_WRITE:
                     fate.append(armed)
                 back.write(data)
                 await back.drain()
+                if armed is not None and armed.how == CUT_WRITE:
+                    if armed.then is not None:
+                        armed.then()
+                    return
 
     async def _back(self, there: asyncio.StreamReader,
-                    writer: asyncio.StreamWriter, fate: list[_Armed]) -> None:
+                    writer: asyncio.StreamWriter, fate: list[_Armed],
+                    said: bytearray, back: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             while data := await there.read(_CHUNK):
                 if fate:
                     armed = fate.pop()
                     if armed.then is not None:
                         armed.then()
-                    if armed.how == SWALLOW:
+                    await asyncio.sleep(armed.seconds)
+                    if armed.how in (SWALLOW, MUTE):
                         return
                 writer.write(data)
                 await writer.drain()
+                if not said:
+                    self._at_work.discard(back)

@@ -49,6 +49,13 @@ class Times:
 FAULTS: Mapping[str, int] = {
     'kill': 2, 'stop': 4, 'hold': 6, 'hold_rpc': 4, 'cut': 2, 'refuse': 1,
     'swallow': 4, 'stop_at_commit': 4, 'kill_at_commit': 2, 'hold_write': 6}
+#: How often each of the small ones is, which hit one request, one
+#: transaction, or a process for a moment.
+GUSTS: Mapping[str, int] = {
+    'blink': 6, 'set_clock': 3, 'slow_answer': 2, 'lost_answer': 2,
+    'repeat': 3, 'cut_request': 1, 'short_hold': 3, 'rpc': 6,
+    'cut_write': 5, 'cut_commit': 4, 'swallow': 4, 'slow_commit': 6,
+    'short_write': 8, 'mute': 1, 'kill_session': 5}
 #: How often a tenant does what.
 LIVES: Mapping[str, int] = {
     'reserve': 5, 'linger': 1, 'lease': 5, 'squat': 2, 'intrude': 6,
@@ -63,6 +70,12 @@ class Mix:
     """What a storm is made of.
 
     :ivar faults: how often each is, by its name.
+    :ivar gusts: how often each of the small ones is, by its name.
+    :ivar gusting: how many of those come side by side.
+    :ivar gust_pause: between two of them, in seconds: the least and the
+        most.
+    :ivar trouble: how many of the requests that change something Ironic
+        itself fails at.
     :ivar lives: how often a tenant does what, by its name.
     :ivar acts: how often an operator does what, by its name.
     :ivar pause: between two faults, in seconds: the least and the most.
@@ -70,6 +83,8 @@ class Mix:
     :ivar rounds: between two things that an operator does, likewise; each
         time all leases are read for the checker.
     :ivar classes: how many nodes of which resource class.
+    :ivar all_hosts: in how many storms all nodes can be leased
+        (``[leases] hosts``), and none has to be opened.
     :ivar instances: how many of all leases are of instances.
     :ivar sizes: how many VCPUs these ask for.
     :ivar starts: in how many seconds leases start.
@@ -85,6 +100,11 @@ class Mix:
 
     faults: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: FAULTS)
+    gusts: Mapping[str, int] = dataclasses.field(
+        default_factory=lambda: GUSTS)
+    gusting: int = 0
+    gust_pause: tuple[float, float] = (0.05, 0.8)
+    trouble: float = 0.0
     lives: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: LIVES)
     acts: Mapping[str, int] = dataclasses.field(
@@ -94,6 +114,7 @@ class Mix:
     rounds: tuple[float, float] = (2.0, 6.0)
     classes: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: {'gold': 6, 'silver': 4})
+    all_hosts: float = 0.0
     instances: float = 0.3
     sizes: tuple[int, ...] = (1, 4, 8)
     starts: tuple[int, ...] = (0, 0, 0, 3, 10)
@@ -104,6 +125,12 @@ class Mix:
     stopped: int = 5
     off: tuple[float, ...] = (0.0, 0.0, 1.5, -1.5, 30.0, -30.0)
     times: Times = dataclasses.field(default_factory=Times)
+
+    @classmethod
+    def of_all(cls) -> Mix:
+        """Return the mix of a storm that looks for whatever there is."""
+        return cls(gusting=4, trouble=0.12, all_hosts=0.5,
+                   leisure=(0.05, 0.6))
 
 
 @dataclasses.dataclass(frozen=True)

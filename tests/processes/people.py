@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 import uuid
 
-TENANTS = 8
+TENANTS = 16
 _EVERY_ROLE = ('admin', 'manager', 'member', 'reader')
 
 

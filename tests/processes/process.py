@@ -74,6 +74,10 @@ class Process:
         return self._folder / f'{self.name}.log'
 
     @property
+    def _clock(self) -> pathlib.Path:
+        return self._folder / f'{self.name}.clock'
+
+    @property
     def running(self) -> bool:
         """Whether it is there, be it stopped."""
         return (self._child is not None
@@ -109,7 +113,8 @@ class Process:
         with self._lock:
             if self.running or self._over:
                 return
-            self.off, self.stopped = off, False
+            self.set_clock(off)
+            self.stopped = False
             self._went_on_at = time.monotonic()
             self._child = NURSERY.submit(
                 child.Child, self.name,
@@ -120,7 +125,15 @@ class Process:
                     'PYTHONPATH': os.pathsep.join(map(str, self._path)),
                     recorder.VARIABLE: str(
                         self._folder / f'done-{self.name}.jsonl'),
-                    wall_clock.VARIABLE: str(off)}).result()
+                    wall_clock.VARIABLE: str(self._clock)}).result()
+
+    def set_clock(self, off: float) -> None:
+        """Set its wall clock, also while it runs.
+
+        :param off: by how many seconds it is off then.
+        """
+        wall_clock.put(self._clock, off)
+        self.off = off
 
     def wait(self, timeout: float = 240) -> None:
         """Wait until it answers.

@@ -31,6 +31,7 @@ import os
 from typing import Any
 
 from tests.processes import journal
+from tests.processes import trouble
 
 VARIABLE = 'STORM_JOURNAL'
 _REQUEST_ID = 'HTTP_X_OPENSTACK_REQUEST_ID'
@@ -62,7 +63,14 @@ def factory(app: Any) -> Any:
         def started(status: str, *more: Any, **others: Any) -> Any:
             statuses.append(status)
             return start_response(status, *more, **others)
-        answer = app(environ, started)
+        failed = trouble.of(str(environ.get('PATH_INFO')))
+        if failed is None:
+            answer = app(environ, started)
+        else:
+            answer = trouble.answer(failed, app, environ, started)
+            _journal().write('fault', fault=f'ironic-{failed}',
+                             at=journal.now(), method=passed['method'],
+                             path=passed['path'], request=passed['request'])
         _journal().write('passed', began=began, ended=journal.now(),
                          status=int(statuses[-1][:3]) if statuses else None,
                          **passed)

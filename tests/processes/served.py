@@ -24,6 +24,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import pathlib
 import signal
 import sys
 import threading
@@ -136,11 +137,11 @@ def main() -> None:
     if broken and role != 'conductor':
         mutations.apply(broken)
     service = _ROLES[role]()
-    off = float(os.environ.get(wall_clock.VARIABLE) or 0)
-    if off:
+    clock = os.environ.get(wall_clock.VARIABLE)
+    if clock and role != 'conductor':
         for name in ('psycopg2', 'pymysql', 'sqlalchemy', 'wsme'):
             importlib.import_module(name)
-        wall_clock.shift(off)
+        wall_clock.follow(pathlib.Path(clock))
     service.start()
     while True:
         time.sleep(3600)

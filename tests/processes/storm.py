@@ -34,6 +34,7 @@ import time
 from types import FrameType
 
 from tests.processes import aftermath
+from tests.processes import balancer
 from tests.processes import cloud
 from tests.processes import compute_hosts
 from tests.processes import exchange
@@ -79,7 +80,7 @@ class Options:
     placement: bool = False
     first: bool = False
     within: float = aftermath.WITHIN
-    mix: mixes.Mix = dataclasses.field(default_factory=mixes.Mix)
+    mix: mixes.Mix = dataclasses.field(default_factory=mixes.Mix.of_all)
     beside: pathlib.Path | None = None
 
 
@@ -100,16 +101,19 @@ class Report:
         """Return the findings with their stories, and a summary."""
         kinds = collections.Counter(
             fault['fault'] for fault in self.told.faults
-            if fault['fault'] != 'calm')
+            if fault['fault'] != 'calm' and fault.get('hit', True))
         statuses = collections.Counter(
             f'{(each.status or 0) // 100}xx' if each.status else 'none'
             for each in self.told.exchanges)
         kind = self.options.kind + (
-            ' with Placement' if self.options.placement else '')
+            ' with Placement' if self.options.placement else '') + (
+            ', all hosts' if self.told.all_hosts else '')
         return [*(story.tell(self.told, each) for each in self.found),
                 f'{kind}: {len(self.told.exchanges)} exchanges '
                 f'({_counted(statuses)}), {sum(kinds.values())} faults '
-                f'({_counted(kinds)}), {len(self.found)} findings, '
+                f'that hit something, '
+                f'{sum(kinds.values()) * 60 / self.options.seconds:.0f} a '
+                f'minute ({_counted(kinds)}), {len(self.found)} findings, '
                 f'seed {self.options.seed}{self._quiet()}']
 
     def _quiet(self) -> str:
@@ -132,15 +136,17 @@ def run(options: Options, folder: pathlib.Path) -> Report:
     seed = random.Random(options.seed)
     over, all_over = threading.Event(), threading.Event()
 
-    def late(what: str, seconds: float) -> None:
-        written.write('fault', fault='late', at=journal.now(),
-                      request=what, seconds=seconds)
+    def happened(what: balancer.Happened) -> None:
+        written.write('fault', fault=what.how, at=journal.now(),
+                      line=what.line, seconds=what.seconds, request=what.id,
+                      seed=options.seed)
     written.write('clock', wall=time.time() - journal.now(),
                   late=options.mix.times.late)
     with cloud.Cloud(options.kind, folder, random.Random(seed.random()),
-                     late, options.mutation,
+                     happened, options.mutation,
                      options.placement, options.mix,
                      options.beside) as there:
+        written.write('hosts', all=there.all_hosts)
         operator = exchange.Asker(
             people.OPERATOR, there.balancer.port, written, _PATIENT,
             random.Random(seed.random()), all_over)
@@ -163,9 +169,13 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             options.mix).run, name='operator', daemon=True))
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
-            _restarter(options.restart_database))
+            _restarter(options.restart_database), options.seed)
         crowd.append(threading.Thread(target=weather.run, name='faults',
                                       daemon=True))
+        crowd.extend(threading.Thread(
+            target=weather.gust, args=(random.Random(seed.random()),),
+            name=f'gusts-{number}', daemon=True)
+            for number in range(options.mix.gusting))
         for thread in crowd:
             thread.start()
         try:
@@ -214,11 +224,16 @@ def _open_hosts(there: cloud.Cloud, operator: exchange.Asker) -> None:
     names = [*there.nodes, *(there.placement.hosts if there.placement
                              else ())]
     for name in names:
-        while operator.ask('open', 'POST', '/v1/os-hosts',
-                           {'name': name}).status != 201:
+        while not _opened(operator.ask('open', 'POST', '/v1/os-hosts',
+                                       {'name': name}).status,
+                          there.all_hosts and name in there.nodes):
             if time.monotonic() > deadline:
                 raise RuntimeError(f'Node {name} cannot be opened to leases.')
             time.sleep(0.5)
+
+
+def _opened(status: int | None, all_are: bool) -> bool:
+    return status == 201 or all_are and status == 409
 
 
 def end(number: int, frame: FrameType | None) -> None:
@@ -237,6 +252,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--seed', default='1')
     parser.add_argument('--placement', action='store_true',
                         help='with a Placement, holds, and compute hosts')
+    parser.add_argument('--at-once', type=int, metavar='N',
+                        help='how many small faults come side by side')
     parser.add_argument('--mutation', choices=mutations.names(),
                         help='break the product on purpose')
     parser.add_argument('--restart-database', metavar='COMMAND',
@@ -254,12 +271,16 @@ def main(argv: list[str] | None = None) -> int:
     kinds = databases.KINDS if chosen.database == 'all' else (
         chosen.database,)
     found = 0
+    mix = mixes.Mix.of_all()
+    if chosen.at_once is not None:
+        mix = dataclasses.replace(mix, gusting=chosen.at_once)
     for kind in kinds:
         folder = pathlib.Path(tempfile.mkdtemp(
             prefix=f'storm-{kind}-', dir=chosen.keep))
         report = run(Options(kind, chosen.seconds, chosen.seed,
                              chosen.mutation, chosen.restart_database,
-                             chosen.placement, beside=chosen.beside),
+                             chosen.placement, mix=mix,
+                             beside=chosen.beside),
                      folder)
         print('\n'.join(report.lines()), flush=True)
         found += len(report.found)

@@ -172,9 +172,19 @@ class Tenant:
 
     def _change(self, path: str, lease: dict[str, Any]) -> None:
         end = _read(lease['end_date'])
-        match self._choice.choice(('extend', 'extend', 'shorten', 'back')):
+        ways = ['extend', 'extend', 'shorten', 'back']
+        if lease['status'] == 'PENDING':
+            ways += ['move', 'move']
+        match self._choice.choice(ways):
+            case 'move':
+                start = datetime.datetime.now(
+                    datetime.UTC) + datetime.timedelta(
+                        seconds=self._choice.choice((1, 3, 8)))
+                body: dict[str, Any] = {
+                    'start_date': _date(start), 'end_date': _date(
+                        max(end, start + datetime.timedelta(seconds=10)))}
             case 'extend':
-                body: dict[str, Any] = {'end_date': _date(
+                body = {'end_date': _date(
                     end + datetime.timedelta(seconds=15))}
             case 'shorten':
                 body = {'end_date': _date(end - datetime.timedelta(

@@ -15,11 +15,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import queue
 import random
 import socket
 import threading
+import time
 import unittest
 
 from tests.processes import balancer
@@ -85,7 +87,7 @@ class BalancerTestCase(_TestCase):
             self.balancer = balancer.Balancer(
                 self.net, (nobody.getsockname(),
                            ('127.0.0.1', self.server.port)),
-                random.Random(1), lambda what, seconds: self.late.put(what))
+                random.Random(1), lambda what: self.late.put(what.line))
 
     def test_request_goes_to_one_that_is_there(self) -> None:
         """And its answer comes back."""
@@ -101,7 +103,7 @@ class BalancerTestCase(_TestCase):
         between = balancer.Balancer(
             self.net, (('127.0.0.1', silent.port),
                        ('127.0.0.1', self.server.port)),
-            random.Random(1), lambda what, seconds: None,
+            random.Random(1), lambda what: None,
             silent=lambda target: target[1] == silent.port)
         for _ in range(5):
             self.assertIn(b'204', self._send(between.port,
@@ -109,7 +111,7 @@ class BalancerTestCase(_TestCase):
 
     def test_held_request_outlives_its_client(self) -> None:
         """It is delivered once nobody waits for it any more."""
-        self.balancer.hold(0.2)
+        self.balancer.arm(balancer.HOLD, 0.2)
         connection = self._send(self.balancer.port, _REQUEST)
         self.assertIn('DELETE', self.late.get(timeout=_SOON))
         connection.close()
@@ -119,16 +121,62 @@ class BalancerTestCase(_TestCase):
     def test_held_request_is_known_to_be_held(self) -> None:
         """A storm is over once it has been delivered."""
         self.assertFalse(self.balancer.holds)
-        self.balancer.hold(0.2)
+        self.balancer.arm(balancer.HOLD, 0.2)
         connection = self._send(self.balancer.port, _REQUEST)
         self.late.get(timeout=_SOON)
         self.assertTrue(self.balancer.holds)
         self.assertIn(b'204', connection.recv(65536))
         self.assertFalse(self.balancer.holds)
 
+    def _happens(self, how: str, answered: bool, delivered: int,
+                 seconds: float = 0.0) -> None:
+        self.balancer.arm(how, seconds)
+        connection = self._send(self.balancer.port, _REQUEST)
+        answer = b''
+        with contextlib.suppress(ConnectionResetError):
+            answer = connection.recv(65536)
+        self.assertIs(answered, b'204' in answer)
+        for _ in range(delivered):
+            self.assertTrue(self.server.got.get(timeout=_SOON).startswith(
+                b'DELETE /v1/leases/l'))
+        self.assertTrue(self.server.got.empty())
+        self.assertIn('DELETE', self.late.get(timeout=_SOON))
+        end = time.monotonic() + _SOON
+        while self.balancer.busy() or self.balancer.holds:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_request_that_is_lost(self) -> None:
+        """Nobody ever gets it."""
+        self._happens(balancer.CUT, False, 0)
+
+    def test_answer_that_is_lost(self) -> None:
+        """What was asked for is done."""
+        self._happens(balancer.DROP, False, 1)
+
+    def test_answer_that_comes_later(self) -> None:
+        """And whole."""
+        self._happens(balancer.SLOW, True, 1, 0.2)
+
+    def test_request_that_is_delivered_twice(self) -> None:
+        """One answer, the second, comes back."""
+        self._happens(balancer.REPEAT, True, 2)
+
+    def test_request_is_known_by_its_mark(self) -> None:
+        """Whoever judges has to know which one was delivered twice."""
+        told: queue.Queue[balancer.Happened] = queue.Queue()
+        between = balancer.Balancer(
+            self.net, (('127.0.0.1', self.server.port),), random.Random(1),
+            told.put)
+        between.arm(balancer.REPEAT)
+        self._send(between.port, _REQUEST.replace(
+            b'Host: x', b'X-OpenStack-Request-ID: req-7')).recv(65536)
+        self.assertEqual((balancer.REPEAT, 'req-7'), (
+            (happened := told.get(timeout=_SOON)).how, happened.id))
+
     def test_reads_are_not_held_where_writes_are_meant(self) -> None:
         """The hold waits for the next write."""
-        self.balancer.hold(0.01)
+        self.balancer.arm(balancer.HOLD, 0.01)
         self._send(self.balancer.port, b'GET / HTTP/1.1\r\n\r\n').recv(99)
         self.assertTrue(self.late.empty())
         self.assertEqual(1, self.balancer.release())
@@ -176,6 +224,63 @@ class DatabaseProxyTestCase(_TestCase):
         self._send(self.proxy.port, sent)
         self.assertEqual(sent, self.server.got.get(timeout=_SOON))
         self.assertEqual('hold', self.happened.get_nowait())
+
+    def test_cut_before_the_commit(self) -> None:
+        """Nothing of it arrives."""
+        self._arm(database_proxy.CUT)
+        connection = self._send(self.proxy.port, _COMMIT)
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(b'', connection.recv(99))
+        self.assertEqual('cut-before-commit',
+                         self.happened.get(timeout=_SOON))
+        with contextlib.suppress(queue.Empty):
+            self.assertEqual(b'', self.server.got.get(timeout=0.2))
+
+    def test_cut_in_a_transaction(self) -> None:
+        """What has been said arrives; its answer does not."""
+        self._arm(database_proxy.CUT_WRITE)
+        sent = b'Q\x00\x00\x00\x20UPDATE nodes SET x = 1\x00'
+        connection = self._send(self.proxy.port, sent)
+        self.assertEqual('cut-in-transaction',
+                         self.happened.get(timeout=_SOON))
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(b'', connection.recv(99))
+
+    def test_slow_answer_to_a_commit(self) -> None:
+        """It comes."""
+        self.proxy.arm(database_proxy.SLOW, lambda: self.happened.put(
+            'slow'), 0.1)
+        connection = self._send(self.proxy.port, _COMMIT)
+        self.assertTrue(connection.recv(99))
+        self.assertEqual('slow', self.happened.get_nowait())
+
+    def test_server_that_falls_silent(self) -> None:
+        """The COMMIT is carried out; nothing comes, until it is cut."""
+        self.proxy.arm(database_proxy.MUTE, lambda: self.happened.put(
+            'mute'), 0.2)
+        connection = self._send(self.proxy.port, _COMMIT)
+        self.assertEqual(_COMMIT, self.server.got.get(timeout=_SOON))
+        self.assertTrue(self.proxy.busy)
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(b'', connection.recv(99))
+        self.assertEqual('mute', self.happened.get_nowait())
+
+    def test_busy_until_the_end_of_the_transaction(self) -> None:
+        """What has written holds locks, whoever waits for whom."""
+        server = _Server(b'done', often=4)
+        self.addCleanup(server.close)
+        self.proxy = database_proxy.DatabaseProxy(
+            self.net, '127.0.0.1', server.port)
+        connection = self._send(self.proxy.port, b'')
+        busy = []
+        for sent in (b'Q\x00\x00\x00\x0dSELECT 1\x00',
+                     b'Q\x00\x00\x00\x0dUPDATE x\x00', _COMMIT):
+            connection.sendall(sent)
+            self.assertEqual(b'done', connection.recv(99))
+            # NOTE: the proxy looks once it has passed the answer on.
+            self.net.run(asyncio.sleep(0))
+            busy.append(self.proxy.busy)
+        self.assertEqual([False, True, False], busy)
 
     def test_another_transaction_than_the_one_meant(self) -> None:
         """Its COMMIT passes; the next one, of what is meant, does not."""

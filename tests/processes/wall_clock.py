@@ -11,25 +11,53 @@
 #    under the License.
 
 
-"""A wall clock that is off, in a process whose other clocks run true."""
+"""A wall clock that is off, in a process whose other clocks run true.
+
+By how much stands in a file, so that a clock is set while its process runs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import datetime
+import mmap
+import pathlib
+import struct
 import time
 from typing import Any
 
 VARIABLE = 'STORM_WALL_CLOCK'
+_SECONDS = struct.Struct('d')
 
 
-def shift(seconds: float) -> None:
-    """Set the wall clock of this process off by some seconds.
+def put(path: pathlib.Path, seconds: float) -> None:
+    """Set the clock of the process that follows a file."""
+    with path.open('r+b' if path.exists() else 'w+b') as file:
+        file.write(_SECONDS.pack(seconds))
+
+
+def follow(path: pathlib.Path) -> None:
+    """Have the wall clock of this process off by what a file says.
 
     To be called once all that compares types of dates has been imported:
     no date of another type ever comes to be, only the clock is another.
     """
+    with path.open('rb') as file:
+        shared = mmap.mmap(file.fileno(), _SECONDS.size,
+                           access=mmap.ACCESS_READ)
+    _shift(lambda: float(_SECONDS.unpack_from(shared)[0]))
+
+
+def shift(seconds: float) -> None:
+    """Set the wall clock of this process off for good, as :func:`follow`."""
+    _shift(lambda: seconds)
+
+
+def _shift(seconds: Callable[[], float]) -> None:
     real, true_time, true_ns = datetime.datetime, time.time, time.time_ns
-    off = datetime.timedelta(seconds=seconds)
+
+    def off() -> datetime.timedelta:
+        return datetime.timedelta(seconds=seconds())
 
     class OfAnyDate(type):
         def __instancecheck__(cls, thing: object) -> bool:
@@ -44,15 +72,15 @@ def shift(seconds: float) -> None:
 
         @classmethod
         def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-            return real.now(tz) + off
+            return real.now(tz) + off()
 
         @classmethod
         def utcnow(cls) -> Any:
-            return real.now(datetime.UTC).replace(tzinfo=None) + off
+            return real.now(datetime.UTC).replace(tzinfo=None) + off()
 
         @classmethod
         def today(cls) -> Any:
-            return real.now() + off
+            return real.now() + off()
 
         @classmethod
         def fromisoformat(cls, text: str) -> Any:
@@ -72,5 +100,5 @@ def shift(seconds: float) -> None:
             return real.combine(*arguments, **named)
 
     datetime.datetime = Shifted  # type: ignore[misc]
-    time.time = lambda: true_time() + seconds
-    time.time_ns = lambda: true_ns() + int(seconds * 1e9)
+    time.time = lambda: true_time() + seconds()
+    time.time_ns = lambda: true_ns() + int(seconds() * 1e9)

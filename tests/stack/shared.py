@@ -34,7 +34,7 @@ _ALWAYS = {
     'reservations': {'min_ttl': 1}, 'leases': {'max_backoff': 2},
     'ironic': {'full_poll_interval': 10},
     # NOTE: what is amiss in a test is mended when it asks for that.
-    'placement': {'audit_interval': 0, 'settle_interval': 1}}
+    'placement': {'audit_interval': 0, 'recover_interval': 1}}
 #: As an operator sets it up for an unmodified Nova.
 UNMODIFIED = {'instance_uuid_from_service': True, 'proof_by_placement': True}
 #: As it is where nothing is said.

@@ -22,7 +22,7 @@ from typing import Any
 import testtools
 
 from ironic_reservations.api import versions
-from tests.api import world
+from tests.inprocess.api import world
 
 SAMPLES = pathlib.Path(__file__).parents[2] / 'api-ref/source/samples'
 ROOT = 'https://baremetal.example.com'
@@ -162,6 +162,49 @@ class ApiSamplesTest(testtools.TestCase):
         self.reserve(versions.SUSPENDED)
         self.assert_is('limits-response-1.6', self.ask(
             'GET', '/v1/limits', versions.LIMITS))
+
+    def test_maintenance_1_9(self):
+        """Booked, shown, and taken back."""
+        self.world.look_outside()
+        operator = {'HTTP_X_ROLES': 'admin,member,reader',
+                    'HTTP_OPENSTACK_SYSTEM_SCOPE': 'all'}
+        request = sample('maintenance-create-request-1.9')
+        path = '/v1/maintenances'
+        made = self.ask('POST', path, versions.MAINTENANCE, request,
+                        **operator)
+        uuid = made.json['maintenance']['uuid']
+        self.assert_is('maintenance-create-response-1.9', made, 201, uuid)
+        self.assert_is('maintenance-response-1.9', self.ask(
+            'GET', f'{path}/{uuid}', versions.MAINTENANCE, **operator),
+            uuid=uuid)
+        self.assertEqual([uuid], [each['uuid'] for each in self.ask(
+            'GET', path, versions.MAINTENANCE, **operator).json[
+                'maintenances']])
+        self.assertEqual(204, self.ask(
+            'DELETE', f'{path}/{uuid}', versions.MAINTENANCE,
+            **operator).status)
+        self.assertEqual(404, self.ask(
+            'GET', path, versions.CALENDAR, **operator).status)
+        self.assertEqual(403, self.ask(
+            'GET', path, versions.MAINTENANCE).status)
+
+    def test_usage_1_10(self):
+        """Of a project with a lease of one host, which is to come."""
+        for who, path, document in (
+                ({'X_ROLES': 'admin,member,reader',
+                  'OPENSTACK_SYSTEM_SCOPE': 'all'}, '/v1/os-hosts',
+                 {'name': NODES[0]}),
+                ({'X_ROLES': 'member,reader', 'X_PROJECT_ID': 'red'},
+                 '/v1/leases', {
+                    'name': 'half a day', 'start_date': '2050-01-01 12:00',
+                    'end_date': '2050-01-02 00:00', 'reservations': [
+                        {'resource_type': 'physical:host', 'min': 1,
+                         'max': 1}]})):
+            self.assertEqual(201, world.request(
+                self.world, 'POST', path, document, **who).status)
+        self.assert_is('usage-response-1.10', self.ask(
+            'GET', '/v1/usage?first_day=2050-01-01&last_day=2050-01-01',
+            versions.USAGE))
 
     def test_list_1_0(self):
         """All at once."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import testtools
 
-from tests.api import world
+from tests.inprocess.api import world
 
 SAMPLES = pathlib.Path(__file__).parents[2] / 'api-ref/source/samples/leases'
 ROOT = 'https://baremetal.example.com'
@@ -30,7 +30,10 @@ NODES = {'node-1': '96b3a7ff-df46-4211-94c3-a5570a0881aa',
 _CHANGING = (
     (r'20[0-4]\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{6})?', '(time)'),
     (r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', '(uuid)'),
+    (r'"[0-9a-f]{32}"', '"(sequence)"'),
+    (r'"now": -\d+', '"now": 0'),
 )
+_OURS = 'reservation 1.0, baremetal-reservation 1.12'
 _MEMBER = {'X_ROLES': 'member,reader', 'X_PROJECT_ID': 'red',
            'X_USER_ID': 'ada'}
 _OPERATOR = {'X_ROLES': 'admin,member,reader', 'X_PROJECT_ID': 'operators',
@@ -71,7 +74,7 @@ class LeaseSamplesTest(testtools.TestCase):
         return world.request(
             self.world, method, path,
             None if request is None else sample(request),
-            version='reservation 1.0', **caller)
+            **{'version': 'reservation 1.0', **caller})
 
     def assert_is(self, name: str, answer: world.Answer,
                   status: int = 200) -> Any:
@@ -105,12 +108,15 @@ class LeaseSamplesTest(testtools.TestCase):
         self.assert_is('lease-update-response', self.send(
             'PUT', f'/v1/leases/{made["lease"]["id"]}',
             'lease-update-request', **_MEMBER))
-        for kind in ('instances', 'flavor'):
-            instances = self.assert_is(f'lease-{kind}-response', self.send(
+        for kind, caller in (
+                ('instances', _MEMBER), ('flavor', _MEMBER),
+                ('flexible', {**_MEMBER, 'version': _OURS}),
+                ('queued', {**_MEMBER, 'version': _OURS})):
+            other = self.assert_is(f'lease-{kind}-response', self.send(
                 'POST', '/v1/leases', f'lease-{kind}-create-request',
-                **_MEMBER), 201)
+                **caller), 201)
             self.assertEqual(204, self.send(
-                'DELETE', f'/v1/leases/{instances["lease"]["id"]}',
+                'DELETE', f'/v1/leases/{other["lease"]["id"]}',
                 **_MEMBER).status)
         self.assert_is('allocations-response', self.send(
             'GET', '/v1/os-hosts/allocations', **_OPERATOR))
@@ -120,5 +126,12 @@ class LeaseSamplesTest(testtools.TestCase):
             'GET', '/v1/availability?start_date=2050-01-01%2000:00'
             '&end_date=2050-01-05%2000:00&count=2&duration=86400',
             **_MEMBER))
+        self.assert_is('availability-slots-response', self.send(
+            'GET', '/v1/availability?start_date=2050-01-01%2000:00'
+            '&end_date=2050-01-06%2000:00&count=2&duration=28800&slots=2',
+            version=_OURS, **_MEMBER))
+        self.assert_is('calendar-response', self.send(
+            'GET', '/v1/calendar?from=2050-01-01T00:00Z'
+            '&to=2050-01-06T00:00Z&rows=true', version=_OURS, **_MEMBER))
         self.assertEqual({path.stem for path in SAMPLES.glob('*.json')},
                          self.used)

@@ -37,6 +37,8 @@ class Ironic(all_in_one.AllInOne):
     :param database: of Ironic.
     :param ours: the database of the reservations.
     :param reservations: options of ours, above those here.
+    :ivar policy_file: rules of ours; whatever is written to it holds from the
+        next request on.
     """
 
     def __init__(self, ground: stack_ground.Ground, database: str, ours: str,
@@ -44,6 +46,9 @@ class Ironic(all_in_one.AllInOne):
         self.keystone = keystone
         self._ground = ground
         tokens = people.token_options(keystone, NAME)
+        self.policy_file = (ground.folder_of(NAME)
+                            / 'reservations-policy.yaml')
+        self.policy_file.touch()
         super().__init__(
             ground.folder_of(NAME), database=database, options={
                 'DEFAULT': {'auth_strategy': 'keystone'},
@@ -52,6 +57,7 @@ class Ironic(all_in_one.AllInOne):
                 'glance': people.service_login(keystone, NAME)},
             reservations=_merge({
                 'database': {'connection': ours},
+                'oslo_policy': {'policy_file': self.policy_file},
                 'ironic': {**people.login(keystone, 'ironic-reservations',
                                           people.SYSTEM),
                            'poll_interval': 1},

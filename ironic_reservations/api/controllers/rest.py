@@ -57,6 +57,11 @@ def collection(controller: Controller) -> strict.Handlers:
     return _served(controller, GET='get_all', POST='post')
 
 
+def sole(controller: Controller) -> strict.Handlers:
+    """Return what serves the path of what a caller has one of, or none."""
+    return _served(controller, GET='get', POST='post', DELETE='delete')
+
+
 def single(controller: Controller) -> strict.Handlers:
     """Return what of a controller serves the path of one document."""
     return _served(controller, GET='get')

@@ -23,6 +23,7 @@ import yaml
 
 from ironic_reservations import policies
 from ironic_reservations.api import expose
+from ironic_reservations.api import identity
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import v1
 from ironic_reservations.api.controllers import version
@@ -35,9 +36,10 @@ class RootController(rest.Controller):
     """The root that pecan routes from."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
-                 metrics: api_metrics.Metrics) -> None:
+                 metrics: api_metrics.Metrics,
+                 knows: identity.Knows) -> None:
         super().__init__(engine, enforcer)
-        self.v1 = v1.Controller(engine, enforcer, metrics)
+        self.v1 = v1.Controller(engine, enforcer, metrics, knows)
         self.description = DescriptionController(engine, enforcer)
         # NOTE: pecan finds controllers as attributes, by their paths.
         setattr(self, 'openapi.json', self.description)
@@ -86,4 +88,10 @@ def routes(root: RootController) -> strict.Routes:
             hosts.properties),
         ('v1', 'availability'): rest.single(below.availability),
         ('v1', 'limits'): rest.single(below.limits),
+        ('v1', 'usage'): rest.single(below.usage),
+        ('v1', 'maintenances'): rest.collection(below.maintenances),
+        ('v1', 'maintenances', strict.ANY): rest.item(below.maintenances),
+        ('v1', 'calendar'): rest.single(below.calendar),
+        ('v1', 'calendar', 'token'): rest.sole(below.calendar.token),
+        ('v1', 'leases.ics'): rest.single(below.feed),
     }

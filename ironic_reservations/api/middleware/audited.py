@@ -15,15 +15,17 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib import parse
 
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.types import basic
 from ironic_reservations.engine import audit
 
 _ACTIONS = {'POST': 'create', 'PUT': 'update', 'PATCH': 'update',
             'DELETE': 'delete'}
 _KINDS = {'reservations': 'reservation', 'leases': 'lease',
-          'os-hosts': 'host'}
+          'os-hosts': 'host', 'calendar': 'calendar_token'}
 _UNKNOWN = 'unknown'
 
 
@@ -39,18 +41,32 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
     who = environ.get(identity.KEY)
     if action is None or who is None or not events.wanted:
         return
-    if 'dry_run' in environ.get('QUERY_STRING', ''):
+    if _only_tried(environ.get('QUERY_STRING', '')):
         return
     names = [name for name in environ.get('PATH_INFO', '').split('/') if name]
     kind = _KINDS.get(names[1] if len(names) > 1 else '')
     if kind is None:
         return
+    if kind == 'calendar_token':
+        # NOTE: nothing but whose it is tells one from another.
+        names[2:] = [who.user_id or _UNKNOWN]
     ident = names[2] if len(names) > 2 else _made(answer)
     if kind == 'reservation' and ident != _UNKNOWN:
         ident = audit.digest(ident)
     events.record(audit.Way.API, action, kind, ident[:255], who,
                   answer.status, code, environ.get('REMOTE_ADDR'),
                   f'{environ["REQUEST_METHOD"]} /v1/{names[1]}')
+
+
+def _only_tried(query: str) -> bool:
+    """Return whether a query asks for a dry run, as the handlers read it."""
+    for name, value in parse.parse_qsl(query):
+        if name == 'dry_run':
+            try:
+                return basic.Flag.validate(value)
+            except ValueError:
+                return False
+    return False
 
 
 def _made(answer: wsgi.Answer) -> str:

@@ -28,6 +28,7 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import counts
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import notices
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
@@ -64,6 +65,8 @@ class Metrics:
             self._registry.register(_Clock(engine.clock))
         if engine.placement is not None:
             self._registry.register(_Held(engine))
+        if notices.wanted(engine.conf):
+            self._registry.register(_Notices(engine))
 
     def count(self, method: str, status: int, code: str | None) -> None:
         """Count an answer.
@@ -122,11 +125,16 @@ class _Live(prometheus_registry.Collector):
             core.GaugeMetricFamily(
                 _PREFIX + 'leases_waiting',
                 'Leases whose next step cannot be done yet, by status.',
-                labels=('status',))]
+                labels=('status',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'leased_hosts',
+                'Hosts that leases have now, by class, deployed or unused.',
+                labels=('resource_class', 'state'))]
 
     def collect(self) -> Iterable[core.Metric]:
         """Count all of it."""
-        live, unsure, oldest, there, waiting = families = self._families()
+        (live, unsure, oldest, there, waiting,
+         leased) = families = self._families()
         try:
             counted = counts.live(self._engine)
         except errors.DatabaseUnavailable:
@@ -143,6 +151,9 @@ class _Live(prometheus_registry.Collector):
             count, stuck = counted.leases.get(status, (0, 0))
             there.add_metric((status.value,), count)
             waiting.add_metric((status.value,), stuck)
+        for name, (bound, deployed) in counted.leased.items():
+            leased.add_metric((name, 'deployed'), deployed)
+            leased.add_metric((name, 'unused'), bound - deployed)
         return families
 
 
@@ -225,4 +236,44 @@ class _Held(prometheus_registry.Collector):
         if counted.drift:
             audited.add_metric((), max(one.audited_at.timestamp()
                                        for one in counted.drift.values()))
+        return families
+
+
+class _Notices(prometheus_registry.Collector):
+    """What is in the outbox."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def describe(self) -> Iterable[core.Metric]:
+        """Name the metrics without asking the database."""
+        return self._families()
+
+    @staticmethod
+    def _families() -> list[core.GaugeMetricFamily]:
+        return [
+            core.GaugeMetricFamily(
+                _PREFIX + 'notices_waiting',
+                'Notices that have not been sent, by channel.',
+                labels=('channel',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'notices_oldest_seconds',
+                'Time for which the oldest of them has waited, by channel.',
+                labels=('channel',)),
+            core.GaugeMetricFamily(
+                _PREFIX + 'notices_given_up',
+                'Notices that were given up, of those kept, by channel.',
+                labels=('channel',))]
+
+    def collect(self) -> Iterable[core.Metric]:
+        """Count all of it."""
+        waiting, oldest, given_up = families = self._families()
+        try:
+            counted = counts.notices(self._engine)
+        except errors.DatabaseUnavailable:
+            return []
+        for channel, one in counted.items():
+            waiting.add_metric((channel.value,), one.waiting)
+            oldest.add_metric((channel.value,), one.oldest)
+            given_up.add_metric((channel.value,), one.given_up)
         return families

@@ -34,6 +34,8 @@ from ironic_reservations.api import versions
 from ironic_reservations.engine import find
 from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import flavors
+from ironic_reservations.model import instants
+from ironic_reservations.model import usage
 
 _T = TypeVar('_T', bound=wtypes.Base)
 _R = TypeVar('_R')
@@ -44,6 +46,9 @@ _INSTANT = re.compile(
     r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}'
     r'([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})')
 _INTEGER = re.compile('-?[0-9]{1,1000}')
+_DAY = re.compile('[0-9]{4}-[0-9]{2}-[0-9]{2}')
+#: What is looked for around a day stays within the calendar.
+_FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR
 _TRAIT = re.compile('[A-Z0-9_]{1,255}')
 _MAX_TRAITS = 50
 _MAX_CLASS = 80
@@ -386,6 +391,38 @@ class LimitsQuery(wtypes.Base):
     """The query of ``GET /v1/limits``."""
 
     project = attribute(Name(), since=versions.LIMITS)
+
+
+class Day(wtypes.UserType):
+    """A day in UTC, in a query."""
+
+    name = 'day'
+
+    @staticmethod
+    def validate(value: Any) -> datetime.date:
+        try:
+            if not _DAY.fullmatch(value):
+                raise ValueError
+            day = datetime.date.fromisoformat(value)
+        except ValueError:
+            raise ValueError('a day such as 2026-03-31 is expected, not '
+                             f'{shown(value)}') from None
+        if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+            raise ValueError(f'years from {_FIRST_YEAR} to {_LAST_YEAR} are '
+                             f'taken, not {day.year}')
+        return day
+
+
+class UsageQuery(wtypes.Base):
+    """The query of ``GET /v1/usage``."""
+
+    first_day = attribute(Day(), since=versions.USAGE)
+    last_day = attribute(Day(), since=versions.USAGE)
+    by = attribute(Some(**{each.value: versions.USAGE
+                             for each in usage.Group}),
+                   since=versions.USAGE)
+    project = attribute(Name(), since=versions.USAGE)
+    all_projects = attribute(Flag(), since=versions.USAGE)
 
 
 class Renewal(wtypes.Base):

@@ -17,6 +17,8 @@ import datetime
 import re
 from typing import Literal
 
+from ironic_reservations.model import instants
+
 NOW: Literal['now'] = 'now'
 
 _DATE = re.compile(
@@ -24,7 +26,7 @@ _DATE = re.compile(
     r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?')
 _SHOWN = 40
 #: What is looked for around a date stays within the calendar.
-_FIRST_YEAR, _LAST_YEAR = 1970, 9000
+_FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR
 
 
 def read(text: object) -> datetime.datetime | Literal['now']:

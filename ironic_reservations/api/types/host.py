@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import json
+import re
 from typing import Any
 
 from wsme import types as wtypes
@@ -29,6 +30,7 @@ _MAX_KEY = 64
 _MAX_VALUE = 1000
 _MAX_NAME = 255
 _MAX_NUMBER = 2 ** 63
+_SLOTS = re.compile('[1-9]|1[0-9]|20')
 
 
 class HostQuery(wtypes.Base):
@@ -58,6 +60,19 @@ class PropertyUpdate(wtypes.Base):
     private = basic.attribute(basic.Boolean())
 
 
+class Slots(wtypes.UserType):
+    """How many starts are wanted."""
+
+    name = 'number of slots'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        if not _SLOTS.fullmatch(value):
+            raise ValueError('a whole number from 1 to 20 is expected, not '
+                             f'{basic.shown(value)}')
+        return int(value)
+
+
 class AvailabilityQuery(lease_types.Window):
     """The query of ``GET /v1/availability``."""
 
@@ -66,6 +81,7 @@ class AvailabilityQuery(lease_types.Window):
     resource_properties = basic.attribute(basic.Properties())
     count = basic.attribute(basic.Whole())
     duration = basic.attribute(basic.Whole())
+    slots = basic.attribute(Slots())
 
 
 @dataclasses.dataclass(frozen=True)

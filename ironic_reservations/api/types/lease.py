@@ -32,10 +32,12 @@ _MAX_NAME = 80
 _MAX_FLAVOR = 255
 _MAX_HOSTS = 1_000_000
 _MAX_ITEMS = 1000
+_MAX_PRIORITY = 100
 #: Of one lease: each is planned by itself.
 _MAX_RESERVATIONS = 50
 _BEFORE_END = ('', 'default', 'snapshot')
 _NUMBER = re.compile('[0-9]{1,9}')
+_WHOLE = re.compile('0|[1-9][0-9]{0,8}')
 
 
 class Date(wtypes.UserType):
@@ -46,6 +48,22 @@ class Date(wtypes.UserType):
     @staticmethod
     def validate(value: Any) -> datetime.datetime | Literal['now']:
         return dates.read(value)
+
+
+class Dates(wtypes.UserType):
+    """Two dates, of which the second one is not "now"."""
+
+    name = 'dates'
+
+    @staticmethod
+    def validate(value: Any) -> tuple[Any, Any]:
+        if not isinstance(value, list) or len(value) != 2:
+            raise ValueError('a list of two dates is expected, not '
+                             f'{basic.shown(value)}')
+        first, last = (dates.read(each) for each in value)
+        if last == dates.NOW:
+            raise ValueError('the second date must not be "now"')
+        return first, last
 
 
 class Name(wtypes.UserType):
@@ -73,13 +91,12 @@ class Count(wtypes.UserType):
         self._what = what
 
     def validate(self, value: Any) -> int:
-        # NOTE: bool is an int to Python, and no number to anybody.
-        if (not isinstance(value, int) or isinstance(value, bool)
-                or not 1 <= value <= _MAX_HOSTS):
+        number = _whole(value)
+        if number is None or not 1 <= number <= _MAX_HOSTS:
             raise ValueError(
-                f'a whole number of {self._what}, at least 1 and not in '
-                f'quotes, is expected, not {basic.shown(value)}')
-        return value
+                f'a whole number of {self._what}, from 1 to {_MAX_HOSTS}, is '
+                f'expected, not {basic.shown(value)}')
+        return number
 
 
 class Size(wtypes.UserType):
@@ -89,12 +106,23 @@ class Size(wtypes.UserType):
 
     @staticmethod
     def validate(value: Any) -> int:
-        if (not isinstance(value, int) or isinstance(value, bool)
-                or not 0 <= value <= flavors.MAX_AMOUNT):
+        number = _whole(value)
+        if number is None or not 0 <= number <= flavors.MAX_AMOUNT:
             raise ValueError(f'a whole number from 0 to {flavors.MAX_AMOUNT} '
-                             'that is not in quotes is expected, not '
-                             f'{basic.shown(value)}')
-        return value
+                             f'is expected, not {basic.shown(value)}')
+        return number
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number that may be text, as Blazar takes it: ``"4"``.
+
+    :returns: ``None`` for everything else, such as ``"04"``.
+    """
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    # NOTE: bool is an int to Python, and no number to anybody.
+    return (value if isinstance(value, int) and not isinstance(value, bool)
+            else None)
 
 
 class Affinity(wtypes.UserType):
@@ -220,6 +248,45 @@ class Hosts(wtypes.UserType):
                              'host nor the UUID of a node') from exc
 
 
+class FixBefore(wtypes.UserType):
+    """A whole number of seconds; 0 is until the start."""
+
+    name = 'fix_before'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        if value == 0 and not isinstance(value, bool):
+            return 0
+        return basic.Seconds.validate(value)
+
+
+class OnRefusal(wtypes.UserType):
+    """What becomes of a lease that does not fit."""
+
+    name = 'on_refusal'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if value not in ('refuse', 'queue'):
+            raise ValueError(f'{basic.shown(value)} is not one of refuse, '
+                             'queue')
+        return str(value)
+
+
+class Priority(wtypes.UserType):
+    """Which of the leases that wait comes first."""
+
+    name = 'priority'
+
+    @staticmethod
+    def validate(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or (
+                not 0 <= value <= _MAX_PRIORITY):
+            raise ValueError(f'a whole number from 0 to {_MAX_PRIORITY} is '
+                             f'expected, not {basic.shown(value)}')
+        return value
+
+
 class Window(wtypes.Base):
     """From when until when, in both spellings."""
 
@@ -236,6 +303,11 @@ class NewLease(Window):
     name = basic.attribute(Name())
     reservations = basic.attribute(Objects())
     events = basic.attribute(Objects())
+    between = basic.attribute(Dates())
+    duration = basic.attribute(basic.Seconds())
+    fix_before = basic.attribute(FixBefore())
+    on_refusal = basic.attribute(OnRefusal())
+    priority = basic.attribute(Priority())
 
 
 class NewReservation(wtypes.Base):

@@ -30,6 +30,10 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
+#: The keys that came with our own versions.
+_SINCE = {'between': versions.FLEXIBLE, 'duration': versions.FLEXIBLE,
+          'fix_before': versions.FLEXIBLE, 'on_refusal': versions.QUEUE,
+          'priority': versions.QUEUE}
 #: What reservations of each kind say.
 _KINDS = {
     leases.PHYSICAL_HOST: lease_types.NewReservation,
@@ -42,18 +46,26 @@ Resolve = Callable[[Collection[int]], Mapping[int, str]]
 
 def new_lease(document: Any, now: datetime.datetime,
               project_id: str | None, user_id: str | None,
-              key: str | None) -> leases.LeaseAsk:
+              key: str | None,
+              minor: int = versions.SEED) -> leases.LeaseAsk:
     """Read the body of a request for a lease.
 
     :param now: what "now" means, where it is not the start.
     :param key: the client's own name for the request.
+    :param minor: of our own version, which is asked for beside Blazar's.
     :raises InvalidValue: something is missing, wrong or out of range.
     :raises UnknownKey: something is not there at all.
     """
+    _check_keys(document, minor)
     wanted = _read(lease_types.NewLease, document)
     name = basic.given(wanted.name)
-    start = either(wanted, 'start')
-    end = either(wanted, 'end')
+    flexible = _flexible(wanted, now)
+    queue = _queue(wanted, flexible)
+    if flexible is None:
+        start, end = either(wanted, 'start'), either(wanted, 'end')
+    else:
+        start = basic.given(wanted.between)[0]
+        end = _after(at(start, now), flexible.duration)
     for what, value in (('name', name), ('start_date', start),
                         ('end_date', end)):
         if value is None:
@@ -67,10 +79,80 @@ def new_lease(document: Any, now: datetime.datetime,
         end=at(end, now),
         before_end=at(basic.given(wanted.before_end_date), now),
         wishes=tuple(_wishes(wanted)), project_id=project_id,
-        user_id=user_id, key=key)
+        user_id=user_id, key=key, flexible=flexible, queue=queue,
+        priority=basic.given(wanted.priority) or 0)
     if ask.end <= (ask.start or now):
         raise errors.InvalidValue('End date must be later than start date.')
     return ask
+
+
+def _check_keys(document: Any, minor: int) -> None:
+    """Check that a version has the keys that a request for a lease has.
+
+    :raises UnknownKey: it has not.
+    """
+    for name, since in _SINCE.items():
+        if minor < since and isinstance(document, dict) and name in document:
+            raise errors.UnknownKey(
+                f'The key {name} came with version {versions.text(since)} of '
+                f'{versions.SERVICE_TYPE}. Ask for it in the header '
+                f'{versions.HEADER}.')
+
+
+def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
+    """Return how far the dates of a new lease are open, if they are.
+
+    :raises InvalidValue: some of it is missing, or says something else.
+    """
+    between = basic.given(wanted.between)
+    if between is None:
+        for name in ('duration', 'fix_before'):
+            if basic.given(getattr(wanted, name)) is not None:
+                raise errors.InvalidValue(
+                    f'{name} is of a lease whose dates are open. Send '
+                    '"between", too, or leave it out.')
+        return None
+    for name in ('start_date', 'end_date', 'start', 'end', 'before_end_date'):
+        if basic.given(getattr(wanted, name)) is not None:
+            raise errors.InvalidValue(
+                f'{name} sets a date, and "between" leaves it open. Send one '
+                'of them.')
+    duration = basic.given(wanted.duration)
+    if duration is None:
+        raise _missing('duration')
+    first, last = between
+    if last <= at(first, now):
+        raise errors.InvalidValue('The second date of "between" must be later '
+                                  'than the first one.')
+    return leases.Flexible(last, datetime.timedelta(seconds=duration),
+                           basic.given(wanted.fix_before))
+
+
+def _queue(wanted: Any, flexible: leases.Flexible | None) -> bool:
+    """Return whether a lease is to wait where it does not fit.
+
+    :raises InvalidValue: that makes no sense.
+    """
+    queue = basic.given(wanted.on_refusal) == 'queue'
+    if queue and flexible is not None:
+        raise errors.InvalidValue(
+            'A lease whose dates are open cannot be queued: "between" says '
+            'how late it may start. Leave "on_refusal" out.')
+    if not queue and basic.given(wanted.priority) is not None:
+        raise errors.InvalidValue(
+            'priority is of leases that wait. Send "on_refusal": "queue", '
+            'too, or leave it out.')
+    return queue
+
+
+def _after(begin: datetime.datetime,
+           duration: datetime.timedelta) -> datetime.datetime:
+    try:
+        return begin + duration
+    except OverflowError as exc:
+        raise errors.InvalidValue(
+            'The lease would end after the year 9999. Send a shorter '
+            '"duration".') from exc
 
 
 def lease_change(document: Any, now: datetime.datetime,

@@ -43,11 +43,13 @@ class AvailabilityChart:
 
     :param found: as the API gives it.
     :param asked: what the earliest start was asked for, in words.
+    :param local: whether times are in the zone of this machine.
     """
 
     def __init__(self, found: Mapping[str, Any],
-                 asked: str | None = None) -> None:
+                 asked: str | None = None, local: bool = False) -> None:
         self._found = found
+        self._local = local
         self._asked = asked
 
     def __rich_console__(self, _console: console.Console,
@@ -57,49 +59,93 @@ class AvailabilityChart:
         start, end = (times.told(found['start_date']),
                       times.told(found['end_date']))
         classes = found['classes']
-        yield text.Text(f'Free hosts from {times.shown(start)} until '
-                        f'{times.shown(end)}')
+        yield text.Text(f'Free hosts from {times.shown(start, self._local)} '
+                        f'until {times.shown(end, self._local)}')
         if not classes:
             yield text.Text('No host matches.')
-        indent = 2 + max((len(str(each['hosts'])) for each in classes),
-                         default=0)
+        indent = margin(classes)
         scale = timescale.Timescale(start, end, max(
-            options.max_width - indent - 1, _NARROWEST))
-        cells = _ASCII_CELLS if options.ascii_only else _CELLS
+            options.max_width - indent - 1, _NARROWEST), self._local)
+        cells = drawn_with(options)
         for each in classes:
             yield text.Text()
-            yield _title(each)
-            yield from _bars(each, scale, indent, cells,
-                             _HEIGHT if len(classes) < _MANY else 1)
+            yield title(each, self._local)
+            yield from bars(each, scale, indent, cells, height(len(classes)))
         if classes:
             yield scale.labels(indent)
         if self._asked is not None:
             yield text.Text()
             yield self._earliest()
+            yield from self._slots()
 
     def _earliest(self) -> text.Text:
         if self._found['earliest'] is None:
             return text.Text(f'{self._asked}: not within a year', 'red')
         return text.Text.assemble(f'{self._asked}: ', (
-            times.shown(times.told(self._found['earliest'])), 'bold green'))
+            times.shown(times.told(self._found['earliest']), self._local),
+            'bold green'))
 
 
-def _title(found: Mapping[str, Any]) -> text.Text:
+    def _slots(self) -> Iterator[text.Text]:
+        """Return the starts that were asked for, one a line."""
+        slots = self._found.get('slots')
+        if slots is None:
+            return
+        yield text.Text()
+        if not slots:
+            yield text.Text('No start in this time would do.', 'red')
+            return
+        yield text.Text('The first starts in this time:')
+        for each in slots:
+            start, end = (
+                times.shown(times.told(each[key]), self._local)
+                for key in ('start_date', 'end_date'))
+            yield text.Text.assemble('  ', (start, 'bold green'),
+                                     f' until {end}')
+
+
+def margin(classes: Sequence[Mapping[str, Any]]) -> int:
+    """Return how much room the numbers left of the bars take."""
+    return 2 + max((len(str(each['hosts'])) for each in classes), default=0)
+
+
+def height(classes: int) -> int:
+    """Return how many lines the bars of each class take."""
+    return _HEIGHT if classes < _MANY else 1
+
+
+def drawn_with(options: console.ConsoleOptions) -> str:
+    """Return the cells of bars that a terminal has."""
+    return _ASCII_CELLS if options.ascii_only else _CELLS
+
+
+def title(found: Mapping[str, Any], local: bool) -> text.Text:
+    """Return the line above the bars of a class.
+
+    :param local: whether times are in the zone of this machine.
+    """
     spans = found['spans']
-    title = text.Text.assemble(
+    line = text.Text.assemble(
         (found['resource_class'] or '(no resource class)', 'bold'),
         f'  {found["hosts"]} host(s)')
     if spans:
         lowest = min(spans, key=lambda span: span['free'])
-        title.append(f", at least {lowest['free']} free")
+        line.append(f", at least {lowest['free']} free")
         if lowest['free'] < max(span['free'] for span in spans):
-            title.append(f' (from {times.shown(_start(lowest))} until '
-                         f'{times.shown(times.told(lowest["end_date"]))})')
-    return title
+            end = times.told(lowest['end_date'])
+            line.append(f' (from {times.shown(_start(lowest), local)} until '
+                        f'{times.shown(end, local)})')
+    return line
 
 
-def _bars(found: Mapping[str, Any], scale: timescale.Timescale, indent: int,
-          cells: str, height: int) -> Iterator[text.Text]:
+def bars(found: Mapping[str, Any], scale: timescale.Timescale, indent: int,
+         cells: str, height: int) -> Iterator[text.Text]:
+    """Return the bars of a class, line by line.
+
+    :param indent: how much room the numbers left of them take.
+    :param cells: what they are drawn with.
+    :param height: how many lines there are.
+    """
     hosts = found['hosts']
     free = lowest(found['spans'], scale)
     levels = [_level(each, hosts, height) for each in free]

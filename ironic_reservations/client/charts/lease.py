@@ -43,12 +43,14 @@ class LeasePlan:
 
     :param plan: the lease, as ``plan`` in the room of the commands gives it.
     :param now: the time.
+    :param local: whether times are in the zone of this machine.
     """
 
     def __init__(self, plan: Mapping[str, Any],
-                 now: datetime.datetime) -> None:
+                 now: datetime.datetime, local: bool = False) -> None:
         self._plan = plan
         self._now = now
+        self._local = local
 
     def __rich_console__(self, _console: console.Console,
                          options: console.ConsoleOptions
@@ -58,9 +60,20 @@ class LeasePlan:
                       times.told(plan['end_date']))
         yield text.Text.assemble((plan['name'], 'bold'), '  ',
                             _styled(plan['status']), f'  {plan["id"]}')
-        yield text.Text(f'{times.shown(start)} until {times.shown(end)} '
+        yield text.Text(f'{times.shown(start, self._local)} until '
+                        f'{times.shown(end, self._local)} '
                         f'({times.shown_duration(end - start)}); '
                         + self._now_is(start, end))
+        if not plan.get('fixed', True):
+            first, last = (times.shown(times.told(each), self._local)
+                           for each in plan['between'])
+            before = datetime.timedelta(seconds=plan['fix_before'])
+            yield text.Text(
+                f'Not fixed: may be moved between {first} and {last}, until '
+                f'{times.shown_duration(before)} before its start')
+        if plan.get('queued'):
+            yield text.Text('Queued: starts earlier than this when hosts '
+                            'become free, and never later')
         for told in (
                 plan['waiting'] and f'Waiting for: {plan["waiting"]}',
                 plan['degraded'] and 'Degraded: '
@@ -91,7 +104,7 @@ class LeasePlan:
         begin = min(start, self._now)
         scale = timescale.Timescale(
             begin, max(end, self._now), max(options.max_width - 3,
-                                            _NARROWEST))
+                                            _NARROWEST), self._local)
         free, held, past, here = '.=#|' if options.ascii_only else '·▒█┃'
         first, last = scale.column(start), scale.column(end)
         now = scale.column(self._now)
@@ -115,7 +128,7 @@ class LeasePlan:
                 if each['event_type'] in order else len(order))):
             events.add_row(
                 _EVENTS.get(event['event_type'], event['event_type']),
-                times.shown(times.told(event['time'])),
+                times.shown(times.told(event['time']), self._local),
                 _styled(event['status']))
         return events
 

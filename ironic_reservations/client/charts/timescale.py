@@ -19,6 +19,8 @@ import datetime
 
 from rich import text
 
+from ironic_reservations.client import times
+
 _SHORT = datetime.timedelta(minutes=10)
 _DAYS = datetime.timedelta(days=1)
 
@@ -28,11 +30,13 @@ class Timescale:
     """Which instant stands in which column.
 
     :ivar columns: how many there are.
+    :ivar local: whether the labels are in the zone of this machine.
     """
 
     start: datetime.datetime
     end: datetime.datetime
     columns: int
+    local: bool = False
 
     def column(self, moment: datetime.datetime) -> int:
         """Give the column of an instant, the nearest one for one outside."""
@@ -58,6 +62,8 @@ class Timescale:
 
     def _label(self, moment: datetime.datetime) -> str:
         length = self.end - self.start
+        if self.local:
+            moment = times.here(moment)
         if length < _SHORT:
             return f'{moment:%H:%M:%S}'
         return (f'{moment:%H:%M}' if length < _DAYS

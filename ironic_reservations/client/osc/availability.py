@@ -27,6 +27,17 @@ from ironic_reservations.client.charts import availability as chart
 from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import selection
 
+#: No more slots than this are told.
+_MOST = 20
+
+
+@chart_command.typed
+def slot_count(text: str) -> int:
+    """Read a number of slots."""
+    if not text.isdigit() or not 1 <= int(text) <= _MOST:
+        raise ValueError(f'{text!r} is not a number from 1 to {_MOST}')
+    return int(text)
+
 
 class ShowAvailability(chart_command.ChartCommand):
     """Show how many hosts leases could have, when"""
@@ -63,6 +74,13 @@ class ShowAvailability(chart_command.ChartCommand):
             metavar='<duration>',
             type=chart_command.duration,
             help='Duration for --hosts: 30m, 4h, 1h30m, 7d, 2w.')
+        parser.add_argument(
+            '--slots',
+            metavar='<number>',
+            type=slot_count,
+            help='With --hosts and --duration, also list so many starts, 20 '
+                 'at most: the earliest from which on a lease ends by '
+                 '--until. Each of them would be accepted.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -72,10 +90,15 @@ class ShowAvailability(chart_command.ChartCommand):
             raise exc.CommandError(
                 'The earliest start depends on the number of hosts and on the '
                 'duration: use both --hosts and --duration, or neither.')
+        if parsed_args.slots is not None and parsed_args.hosts is None:
+            raise exc.CommandError(
+                'Slots depend on the number of hosts and on the duration: use '
+                '--hosts and --duration, too.')
         found = availability.AvailabilityManager(
             self.app.client_manager.baremetal).look(
                 start=parsed_args.start, end=parsed_args.end,
                 hosts=parsed_args.hosts, duration=parsed_args.duration,
+                slots=parsed_args.slots,
                 **selection.read(parsed_args))
         return self.dict2columns(found.to_dict())
 
@@ -88,4 +111,4 @@ class ShowAvailability(chart_command.ChartCommand):
                 datetime.timedelta(seconds=parsed_args.duration))
             asked = (f'Earliest start for {parsed_args.hosts} host(s) for '
                      f'{length}')
-        return chart.AvailabilityChart(shown, asked)
+        return chart.AvailabilityChart(shown, asked, parsed_args.local)

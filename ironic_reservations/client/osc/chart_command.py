@@ -25,9 +25,10 @@ from osc_lib.command import command
 from rich import console
 
 from ironic_reservations.client import times
+from ironic_reservations.client.osc import zone
 
 
-class ChartCommand(command.ShowOne, metaclass=abc.ABCMeta):
+class Drawing(command.ShowOne, metaclass=abc.ABCMeta):
     """Shows one thing, as a chart unless a format or columns are asked for.
 
     NOTE: colours and the width are those of the terminal; rich leaves the
@@ -55,6 +56,10 @@ class ChartCommand(command.ShowOne, metaclass=abc.ABCMeta):
         return 0
 
 
+class ChartCommand(zone.Zoned, Drawing, metaclass=abc.ABCMeta):
+    """Shows one thing with its times, as a chart or as data."""
+
+
 def typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Have argparse show why something that was typed cannot be read.
 
@@ -73,7 +78,10 @@ duration = typed(times.seconds)
 
 @typed
 def instant(text: str) -> times.Instant:
-    """Read an instant as it is typed; ``+4h`` counts from now."""
+    """Read an instant as it is typed; ``+4h`` counts from now.
+
+    It has no zone where none was typed, which :mod:`zone` looks after.
+    """
     return times.instant(text, now())
 
 

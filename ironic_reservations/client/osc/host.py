@@ -10,29 +10,32 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The command ``baremetal reservation host import``."""
+"""The commands ``baremetal reservation host ...`` but ``import``."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable
 from collections.abc import Sequence
 import logging
-import sys
 from typing import Any
 
 from ironicclient import exc
+from osc_lib.cli import format_columns
 from osc_lib.command import command
-from rich import console
-from rich import progress
 
-from ironic_reservations.client import errors
 from ironic_reservations.client import host
 from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import zone
 
-_EXISTS = 'host.exists'
-#: What goes wrong for one node goes wrong for all of them.
-_FOR_ALL = (401, 403, 503)
+_COLUMNS = ('id', 'hypervisor_hostname', 'resource_class', 'status',
+            'reservable')
+_LONG = (*_COLUMNS, 'node_uuid', 'vcpus', 'memory_mb', 'local_gb',
+         'properties', 'created_at', 'updated_at')
+_DETAILS = (*_COLUMNS, 'node_uuid', 'hypervisor_type', 'vcpus', 'memory_mb',
+            'local_gb', 'cpu_info', 'properties', 'created_at', 'updated_at')
+
+Columns = tuple[Sequence[str], Iterable[Any]]
 
 
 @chart_command.typed
@@ -44,34 +47,80 @@ def capability(text: str) -> tuple[str, str]:
     return name, value
 
 
-class ImportHosts(command.ShowOne):
-    """Open nodes of Ironic to leases
+class ListHosts(zone.Zoned, command.Lister):
+    """List hosts, which are the nodes that are open to leases"""
 
-    Nodes that are open already are left as they are, so a run that was
-    interrupted can simply be repeated.
-    """
-
-    log = logging.getLogger(__name__ + '.ImportHosts')
-    _failed = 0
+    log = logging.getLogger(__name__ + '.ListHosts')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which nodes, and what to say of them."""
+        """Add the selection."""
         parser = super().get_parser(prog_name)
-        which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument(
-            'nodes',
-            metavar='<node>',
-            nargs='*',
-            default=[],
-            help='Names or UUIDs of the nodes.')
-        which.add_argument(
+        parser.add_argument(
             '--resource-class',
             metavar='<resource-class>',
-            help='All nodes of this resource class.')
-        which.add_argument(
-            '--all',
+            help='Only list hosts of this resource class.')
+        parser.add_argument(
+            '--limit',
+            metavar='<limit>',
+            type=int,
+            help='Maximum number of hosts to return. Default is all.')
+        parser.add_argument(
+            '--marker',
+            metavar='<host>',
+            help='Host ID (for example, of the last host in the list from a '
+                 'previous request). Returns the list of hosts after this '
+                 'ID.')
+        parser.add_argument(
+            '--long',
             action='store_true',
-            help='All nodes.')
+            help='Also show the UUID of the node, the sizes, and the '
+                 'properties that were set on the host.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """List them, in the order in which they were opened."""
+        self.log.debug('take_action(%s)', parsed_args)
+        limit, wanted = parsed_args.limit, parsed_args.resource_class
+        if limit is not None and limit < 0:
+            raise exc.CommandError(
+                f'Expected non-negative --limit, got {limit}')
+        # NOTE: the service lists all classes, so a limit is for what is left.
+        found = host.HostManager(self.app.client_manager.baremetal).list(
+            limit=None if wanted else limit, marker=parsed_args.marker)
+        if wanted:
+            found = [each for each in found if each.resource_class == wanted]
+            found = found[:limit] if limit else found
+        columns = _LONG if parsed_args.long else _COLUMNS
+        return columns, [_values(each, columns) for each in found]
+
+
+class ShowHost(zone.Zoned, command.ShowOne):
+    """Show a host"""
+
+    log = logging.getLogger(__name__ + '.ShowHost')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the host."""
+        parser = super().get_parser(prog_name)
+        _add_host(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Show it, with its properties."""
+        self.log.debug('take_action(%s)', parsed_args)
+        return _shown(host.HostManager(
+            self.app.client_manager.baremetal).get(parsed_args.host))
+
+
+class SetHost(zone.Zoned, command.ShowOne):
+    """Set properties of a host, or open or close it to new leases"""
+
+    log = logging.getLogger(__name__ + '.SetHost')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the host, and what changes."""
+        parser = super().get_parser(prog_name)
+        _add_host(parser)
         parser.add_argument(
             '--property',
             metavar='<name>=<value>',
@@ -79,72 +128,115 @@ class ImportHosts(command.ShowOne):
             action='append',
             default=[],
             dest='capabilities',
-            help='Capability of each host, besides the properties from '
-                 'Ironic, that leases can ask for. Can be specified multiple '
-                 'times.')
+            help='Property to set, that leases can ask for. Can be specified '
+                 'multiple times.')
+        switch = parser.add_mutually_exclusive_group()
+        switch.add_argument(
+            '--reservable',
+            action='store_true',
+            default=None,
+            help='Open the host to new leases.')
+        switch.add_argument(
+            '--not-reservable',
+            action='store_false',
+            dest='reservable',
+            help='Close the host to new leases. Leases that have not started '
+                 'get other hosts where that is possible; those that have '
+                 'started keep it.')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Open them one after the other, and count."""
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Change it, and show it."""
         self.log.debug('take_action(%s)', parsed_args)
-        client = self.app.client_manager.baremetal
-        manager = host.HostManager(client)
-        hosts = {each.node_uuid for each in manager.list()}
-        found = _nodes(client, parsed_args)
-        new = [node for node in found if node.uuid not in hosts]
-        told = {'imported': 0, 'hosts_already': len(found) - len(new),
-                'failed': 0}
-        try:
-            for outcome in _opened(manager, new,
-                                   dict(parsed_args.capabilities)):
-                told[outcome] += 1
-        except BaseException:
-            print(f"Stopped after {told['imported']} of {len(new)} nodes; run "
-                  'the same command again to continue.', file=sys.stderr)
-            raise
-        self._failed = told['failed']
-        return self.dict2columns(told)
-
-    def run(self, parsed_args: argparse.Namespace) -> int:
-        """Do it; 1 where a node could not be opened."""
-        return int(super().run(parsed_args) or bool(self._failed))
+        if not parsed_args.capabilities and parsed_args.reservable is None:
+            raise exc.CommandError(
+                'No change was given. Use --property, --reservable or '
+                '--not-reservable.')
+        return _shown(host.HostManager(
+            self.app.client_manager.baremetal).change(
+                parsed_args.host, parsed_args.reservable,
+                dict(parsed_args.capabilities)))
 
 
-def _nodes(client: Any, parsed_args: argparse.Namespace) -> list[Any]:
-    fields = ['uuid', 'name']
-    if parsed_args.nodes:
-        return [client.node.get(ident, fields=fields)
-                for ident in dict.fromkeys(parsed_args.nodes)]
-    found: list[Any] = client.node.list(
-        limit=0, fields=fields, resource_class=parsed_args.resource_class)
-    if not found:
-        raise exc.CommandError(
-            'Ironic shows no node of the resource class '
-            f'{parsed_args.resource_class}.' if parsed_args.resource_class
-            else 'Ironic shows no nodes.')
-    return found
+class UnsetHost(zone.Zoned, command.ShowOne):
+    """Unset properties of a host"""
+
+    log = logging.getLogger(__name__ + '.UnsetHost')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the host, and the properties."""
+        parser = super().get_parser(prog_name)
+        _add_host(parser)
+        parser.add_argument(
+            '--property',
+            metavar='<name>',
+            action='append',
+            required=True,
+            dest='names',
+            help='Property to unset. Can be specified multiple times.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Change it, and show it."""
+        self.log.debug('take_action(%s)', parsed_args)
+        manager = host.HostManager(self.app.client_manager.baremetal)
+        found = manager.get(parsed_args.host)
+        unknown = [name for name in parsed_args.names
+                   if name not in found.capabilities]
+        if unknown:
+            raise exc.CommandError(
+                f'Nobody has set {", ".join(unknown)} on the host '
+                f'{parsed_args.host}. "reservation host show" shows its '
+                'properties.')
+        return _shown(manager.change(
+            found.id, capabilities=dict.fromkeys(parsed_args.names)))
 
 
-def _opened(manager: host.HostManager, nodes: Sequence[Any],
-            capabilities: dict[str, str]) -> Iterator[str]:
-    """Open nodes, and tell of each what came of it.
+class DeleteHost(command.Command):
+    """Take hosts back from leases
 
-    A bar shows how far it is, in a terminal.
+    The nodes stay in Ironic.
     """
-    screen = console.Console(stderr=True, highlight=False)
-    with progress.Progress(console=screen, transient=True,
-                           disable=not screen.is_terminal) as bar:
-        for node in bar.track(nodes, description='Opening nodes to leases'):
+
+    log = logging.getLogger(__name__ + '.DeleteHost')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the hosts."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'hosts',
+            metavar='<host>',
+            nargs='+',
+            help='IDs of the hosts to delete, or names or UUIDs of their '
+                 'nodes.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Delete all of them that can be deleted."""
+        self.log.debug('take_action(%s)', parsed_args)
+        manager = host.HostManager(self.app.client_manager.baremetal)
+        failures = []
+        for ident in parsed_args.hosts:
             try:
-                manager.create(node.uuid, capabilities)
-                yield 'imported'
-            except errors.Refused as refused:
-                if refused.code == _EXISTS:
-                    # NOTE: somebody else does the same just now.
-                    yield 'hosts_already'
-                    continue
-                if refused.refusal.status in _FOR_ALL:
-                    raise
-                screen.print(f'{node.name or node.uuid}: {refused}',
-                             markup=False, soft_wrap=True)
-                yield 'failed'
+                manager.delete(ident)
+                print(f'Deleted host {ident}')
+            except exc.ClientException as error:
+                failures.append(f'Failed to delete host {ident}: {error}')
+        if failures:
+            raise exc.ClientException('\n'.join(failures))
+
+
+def _add_host(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        'host', metavar='<host>',
+        help='ID of the host, or the name or UUID of its node.')
+
+
+def _shown(found: host.Host) -> Columns:
+    return _DETAILS, _values(found, _DETAILS)
+
+
+def _values(found: host.Host, columns: Sequence[str]) -> list[Any]:
+    return [format_columns.DictColumn(found.capabilities)
+            if name == 'properties' else getattr(found, name)
+            for name in columns]

@@ -21,6 +21,7 @@ import re
 import sys
 from typing import Any
 
+from cliff import columns
 from ironicclient import exc
 from osc_lib.command import command
 
@@ -33,10 +34,12 @@ from ironic_reservations.client.osc import instances
 from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import naming
 from ironic_reservations.client.osc import selection
+from ironic_reservations.client.osc import zone
 
 _FIELDS = ('id', 'name', 'start_date', 'end_date', 'status', 'degraded')
 _OFFERS = ('later', 'earlier', 'shorter', 'fewer', 'other_class',
            'no_affinity')
+_REPEATED = ('lease_id', 'created_at', 'updated_at')
 _TIMES = ('"2030-01-31 12:00" (UTC), ISO 8601 with a zone, or +4h, which is '
           'four hours from now')
 _COUNT = re.compile('([1-9][0-9]{0,6})(-([1-9][0-9]{0,6}))?')
@@ -83,8 +86,32 @@ class CreateLease(lease_plan.Planned):
             metavar='<time>',
             type=chart_command.instant,
             dest='start',
-            default=times.NOW,
             help=f'Start of the lease: {_TIMES}. Default is now.')
+        parser.add_argument(
+            '--between',
+            nargs=2,
+            metavar=('<time>', '<time>'),
+            type=chart_command.instant,
+            help='Start and end within this window, instead of at a date; '
+                 'requires --duration. The lease is planned at the earliest, '
+                 'and may be moved within the window until it is fixed.')
+        parser.add_argument(
+            '--queue',
+            action='store_true',
+            help='If the lease does not fit, plan it later, with a promised '
+                 'start that is moved earlier when hosts become free.')
+        parser.add_argument(
+            '--priority',
+            metavar='<priority>',
+            type=int,
+            help='Priority among queued leases, from 0 (default) to 100; the '
+                 'highest comes first. Administrators only.')
+        parser.add_argument(
+            '--fix-before',
+            metavar='<duration>',
+            type=chart_command.duration,
+            help='Fix the dates of a lease with --between this time before '
+                 'its planned start. Default is set by the service.')
         end = parser.add_mutually_exclusive_group(required=True)
         end.add_argument(
             # NOTE: not --end, in which the shell sees its own --endpoint.
@@ -138,9 +165,7 @@ class CreateLease(lease_plan.Planned):
             wanted = lease_payload.instances(
                 parsed_args.instances, **instances.read(parsed_args),
                 **chosen)
-        body = lease_payload.creation(
-            parsed_args.name, _end(parsed_args), [wanted],
-            parsed_args.start, parsed_args.before_end)
+        body = _body(parsed_args, wanted)
         manager = lease.LeaseManager(client)
         try:
             made = manager.post(body, parsed_args.dry_run, parsed_args.key)
@@ -241,7 +266,7 @@ class SetLease(lease_plan.Planned):
             parsed_args.dry_run)
 
 
-class ListLeases(command.Lister):
+class ListLeases(zone.Zoned, command.Lister):
     """List leases"""
 
     log = logging.getLogger(__name__ + '.ListLeases')
@@ -288,6 +313,47 @@ class ListLeases(command.Lister):
             for row, each in zip(rows, found, strict=True)]
 
 
+class ShowLease(zone.Zoned, command.ShowOne):
+    """Show a lease"""
+
+    log = logging.getLogger(__name__ + '.ShowLease')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the lease."""
+        parser = super().get_parser(prog_name)
+        _add_lease(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        """Return it as the service has it."""
+        self.log.debug('take_action(%s)', parsed_args)
+        found = lease.LeaseManager(
+            self.app.client_manager.baremetal).find(parsed_args.lease)
+        return self.dict2columns({
+            name: Blocks(value) if isinstance(value, list) and all(
+                isinstance(each, dict) for each in value) else value
+            for name, value in found.to_dict().items()})
+
+
+class Blocks(columns.FormattableColumn[list[dict[str, Any]]]):
+    """A list of objects, each of which is lines of its own in a table."""
+
+    def human_readable(self) -> str:
+        """Return the lines, without those that repeat what the lease says."""
+        return '\n\n'.join('\n'.join(
+            f'{name}: {_text(value)}' for name, value in each.items()
+            if value not in (None, '') and name not in _REPEATED)
+            for each in self._value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ', '.join(_text(each) for each in value)
+    if isinstance(value, dict):
+        return ' '.join(str(each) for each in value.values())
+    return str(value)
+
+
 class DeleteLease(command.Command):
     """End leases, or take them back before they start"""
 
@@ -320,11 +386,43 @@ def _add_lease(parser: argparse.ArgumentParser) -> None:
                         help='Name or ID of the lease.')
 
 
-def _end(parsed_args: argparse.Namespace) -> times.Instant:
+def _body(parsed_args: argparse.Namespace,
+          wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return the body that asks for a lease.
+
+    :raises CommandError: options contradict each other.
+    """
+    if parsed_args.between is None:
+        if parsed_args.fix_before is not None:
+            raise exc.CommandError('--fix-before requires --between.')
+        start = parsed_args.start or times.NOW
+        body = lease_payload.creation(
+            parsed_args.name, _end(parsed_args, start), [wanted], start,
+            parsed_args.before_end)
+        if parsed_args.queue:
+            return lease_payload.queued(body, parsed_args.priority)
+        if parsed_args.priority is not None:
+            raise exc.CommandError('--priority requires --queue.')
+        return body
+    if parsed_args.queue or parsed_args.priority is not None:
+        raise exc.CommandError('--between and --queue exclude each other.')
+    for option, value in (('--start-date', parsed_args.start),
+                          ('--end-date', parsed_args.end),
+                          ('--before-end-date', parsed_args.before_end)):
+        if value is not None:
+            raise exc.CommandError(
+                f'--between leaves the dates open, and {option} sets one: '
+                'use one of them.')
+    return lease_payload.flexible(
+        parsed_args.name, *parsed_args.between, parsed_args.duration,
+        [wanted], parsed_args.fix_before)
+
+
+def _end(parsed_args: argparse.Namespace,
+         start: times.Instant | str) -> times.Instant:
     if parsed_args.duration is None:
         end: times.Instant = parsed_args.end
         return end
-    start = parsed_args.start
     if start == times.NOW:
         start = chart_command.now()
     return _plus(start, parsed_args.duration)

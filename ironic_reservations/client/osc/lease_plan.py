@@ -23,6 +23,7 @@ from typing import Any
 
 from ironicclient import exc
 
+from ironic_reservations.client import host
 from ironic_reservations.client import lease
 from ironic_reservations.client.charts import lease as chart
 from ironic_reservations.client.osc import chart_command
@@ -52,7 +53,8 @@ class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> chart.LeasePlan:
         """Give the window, the events and the nodes."""
-        return chart.LeasePlan(shown, datetime.datetime.now(datetime.UTC))
+        return chart.LeasePlan(shown, datetime.datetime.now(datetime.UTC),
+                               parsed_args.local)
 
 
 class ShowLeasePlan(Planned):
@@ -100,6 +102,10 @@ def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
     """
     shown = found.to_dict()
     known = _known(client, found.node_uuids)
+    if any('amount' in reservation and not known.keys() >= {
+            node['uuid'] for node in reservation['nodes']}
+           for reservation in shown['reservations']):
+        known.update(_compute_hosts(client, {*found.node_uuids} - {*known}))
     for reservation in shown['reservations']:
         reservation['nodes'] = [
             {'name': None, 'provision_state': None, **node,
@@ -124,3 +130,15 @@ def _known(client: Any, uuids: list[str]) -> dict[str, dict[str, Any]]:
     return {node.uuid: {'name': node.name,
                         'provision_state': node.provision_state}
             for node in nodes}
+
+
+def _compute_hosts(client: Any, uuids: set[str]) -> dict[str, dict[str, Any]]:
+    """Read of hosts what Ironic does not know, if the caller may."""
+    try:
+        hosts = host.HostManager(client).list()
+    except (exc.Forbidden, exc.NotFound):
+        # NOTE: only the operator sees which hosts there are.
+        return {}
+    return {each.node_uuid: {'name': each.hypervisor_hostname,
+                             'provision_state': each.status}
+            for each in hosts if each.node_uuid in uuids}

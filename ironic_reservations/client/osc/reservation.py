@@ -34,6 +34,7 @@ from osc_lib.command import command
 from ironic_reservations.client import reservation
 from ironic_reservations.client.osc import flavor_file
 from ironic_reservations.client.osc import naming
+from ironic_reservations.client.osc import zone
 
 FIELDS = ('uuid', 'node_uuid', 'instance_uuid', 'state', 'expires_at')
 DETAILED_FIELDS = (*FIELDS, 'created_at', 'updated_at', 'project_id',
@@ -42,7 +43,7 @@ DETAILED_FIELDS = (*FIELDS, 'created_at', 'updated_at', 'project_id',
 Columns = tuple[Sequence[str], Iterable[Any]]
 
 
-class CreateReservation(command.ShowOne):
+class CreateReservation(zone.Zoned, command.ShowOne):
     """Reserve a bare metal node"""
 
     log = logging.getLogger(__name__ + '.CreateReservation')
@@ -123,7 +124,7 @@ class CreateReservation(command.ShowOne):
         return _shown(made)
 
 
-class ListReservations(command.Lister):
+class ListReservations(zone.Zoned, command.Lister):
     """List reservations of bare metal nodes"""
 
     log = logging.getLogger(__name__ + '.ListReservations')
@@ -200,7 +201,7 @@ class ListReservations(command.Lister):
                          for item in found)
 
 
-class ShowReservation(command.ShowOne):
+class ShowReservation(zone.Zoned, command.ShowOne):
     """Show a reservation of a bare metal node"""
 
     log = logging.getLogger(__name__ + '.ShowReservation')
@@ -222,7 +223,7 @@ class ShowReservation(command.ShowOne):
         return _shown(found, fields)
 
 
-class RenewReservation(command.ShowOne):
+class RenewReservation(zone.Zoned, command.ShowOne):
     """Set anew when a reservation expires"""
 
     log = logging.getLogger(__name__ + '.RenewReservation')

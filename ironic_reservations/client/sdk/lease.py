@@ -43,6 +43,19 @@ class Lease(resource.Resource):
     degraded_reason = resource.Body('degraded_reason')
     #: What keeps its next step from being done, in a sentence.
     waiting = resource.Body('waiting')
+    #: Within which it may be planned, where its dates were left open, and
+    #: whether they do not change by themselves any more.
+    between = resource.Body('between', type=list)
+    is_fixed = resource.Body('fixed', type=bool)
+    #: Whether it waits for an earlier start, and the latest start that is
+    #: promised to it then.
+    is_queued = resource.Body('queued', type=bool)
+    promised_start = resource.Body('promised_start')
+    priority = resource.Body('priority', type=int)
+    #: How long it lasts, and how long before its start it is fixed, in
+    #: seconds.
+    duration = resource.Body('duration', type=int)
+    fix_before = resource.Body('fix_before', type=int)
     #: What it holds; the ``id`` of each is the proof for its ``nodes``.
     reservations = resource.Body('reservations', type=list)
     #: What happens to it when.

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
+from urllib import parse
 import uuid
 
 from openstack import connection
@@ -32,13 +33,15 @@ from openstack import utils
 from openstack.baremetal.v1 import _proxy
 import requests
 
+from ironic_reservations.client import calendar as client_calendar
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client import times
 from ironic_reservations.client.sdk import transport
 from ironic_reservations.client.sdk.lease import Host
 from ironic_reservations.client.sdk.lease import Lease
 
-__all__ = ['Host', 'Lease', 'availability', 'change', 'end', 'get', 'hosts',
+__all__ = ['Host', 'Lease', 'availability', 'calendar', 'change',
+           'change_host', 'close_host', 'end', 'get', 'get_host', 'hosts',
            'lease', 'leases', 'open_host', 'post']
 
 
@@ -142,10 +145,12 @@ def availability(conn: connection.Connection, **asked: Any
     :param conn: a connection.
     :param asked: as for ``lease_payload.look``: ``start``, ``end``,
         ``resource_class``, ``traits`` and ``conditions`` select; ``hosts``
-        and ``duration``, in seconds, ask for the earliest start.
-    :returns: ``classes``, each with its ``spans``, and ``earliest``.
+        and ``duration``, in seconds, ask for the earliest start, and
+        ``slots`` for so many within the window (since 1.7).
+    :returns: ``classes``, each with its ``spans``, ``earliest``, and
+        ``slots`` if they were asked for.
     :raises ValueError: a condition cannot be read, or one of ``hosts`` and
-        ``duration`` comes without the other.
+        ``duration`` comes without the other, or ``slots`` without both.
     """
     query = lease_payload.look(**asked)
     found: dict[str, Any] = transport.ask_of_leases(
@@ -154,12 +159,52 @@ def availability(conn: connection.Connection, **asked: Any
     return found
 
 
+def calendar(conn: connection.Connection,
+             start: times.Instant | str | None = None,
+             end: times.Instant | str | None = None,
+             resource_classes: Iterable[str] = (),
+             rows: bool = False) -> dict[str, Any]:
+    """Return when how many hosts are free, and who has which one when.
+
+    :param conn: a connection.
+    :param start: of the window; by default the hour that it is.
+    :param end: of the window; by default 30 days after its start.
+    :param resource_classes: only these; by default all.
+    :param rows: whether the hosts are wanted, with what each is promised to.
+    :raises NotFound: the service is older than version 1.7 of the API.
+    """
+    def read(proxy: _proxy.Proxy) -> dict[str, Any]:
+        whole: dict[str, Any] = _checked(proxy.get(
+            '/calendar', params=client_calendar.query_of(
+                start, end, resource_classes, rows))).json()['calendar']
+        following = client_calendar.next_page(whole)
+        while following:
+            page = _checked(proxy.get(following.removeprefix('/v1'))
+                            ).json()['calendar']
+            client_calendar.add_page(whole, page)
+            following = client_calendar.next_page(page)
+        return whole
+    return transport.ask(conn, read)
+
+
 def hosts(conn: connection.Connection) -> list[Host]:
     """List all hosts.
 
     :param conn: a connection.
     """
     return transport.ask_of_leases(conn, lambda proxy: list(Host.list(proxy)))
+
+
+def get_host(conn: connection.Connection, host: str | Host) -> Host:
+    """Get one host.
+
+    :param conn: a connection.
+    :param host: its id, or the name or the UUID of its node; or a host to
+        look at again.
+    :raises NotFound: there is none.
+    """
+    wanted = Host.new(id=transport.ident(host))
+    return transport.ask_of_leases(conn, lambda proxy: wanted.fetch(proxy))
 
 
 def open_host(conn: connection.Connection, name: str,
@@ -172,13 +217,47 @@ def open_host(conn: connection.Connection, name: str,
     :raises NotFound: Ironic has no such node.
     :raises Conflict: it is a host already.
     """
-    def made(proxy: _proxy.Proxy) -> Host:
-        host = Host.new()
-        host._translate_response(_checked(proxy.post(
-            Host.base_path, json={**(capabilities or {}), 'name': name})))
-        return host
+    return transport.ask_of_leases(conn, lambda proxy: _host(proxy.post(
+        Host.base_path, json={**(capabilities or {}), 'name': name})))
 
-    return transport.ask_of_leases(conn, made)
+
+def change_host(conn: connection.Connection, host: str | Host,
+                reservable: bool | None = None,
+                capabilities: Mapping[str, str | None] | None = None
+                ) -> Host:
+    """Say something else of a host, or close it to new leases.
+
+    :param conn: a connection.
+    :param host: the host, its id, or the name or the UUID of its node.
+    :param reservable: whether leases may get it.
+    :param capabilities: what to say of it; ``None`` takes one back.
+    :raises NotFound: there is none.
+    """
+    body: dict[str, Any] = dict(capabilities or {})
+    if reservable is not None:
+        body['reservable'] = reservable
+    path = utils.urljoin(Host.base_path, parse.quote(transport.ident(host),
+                                                     safe=''))
+    return transport.ask_of_leases(
+        conn, lambda proxy: _host(proxy.put(path, json=body)))
+
+
+def close_host(conn: connection.Connection, host: str | Host) -> None:
+    """Take a host back from leases.
+
+    :param conn: a connection.
+    :param host: the host, its id, or the name or the UUID of its node.
+    :raises NotFound: there is none.
+    :raises Conflict: leases have been promised it.
+    """
+    wanted = Host.new(id=transport.ident(host))
+    transport.ask_of_leases(conn, lambda proxy: wanted.delete(proxy))
+
+
+def _host(response: requests.Response) -> Host:
+    found = Host.new()
+    found._translate_response(_checked(response))
+    return found
 
 
 def _read(response: requests.Response) -> Lease:

@@ -149,7 +149,7 @@ class Context:
 
     def tell(self, event: str, lease: leases.Lease,
              reason: str | None = None) -> None:
-        """Tell what is about to be committed.
+        """Notify of what is about to be committed.
 
         NOTE: before it is, so that nobody misses it when this process dies;
         and once in a context, however often the commit has to be tried.
@@ -167,7 +167,7 @@ class Context:
 def with_bookings(lease: leases.Lease,
                   bookings: Mapping[int, leases.NodeBooking | None]
                   ) -> leases.Lease:
-    """Give a lease with other bookings in place of some.
+    """Return a lease with other bookings in place of some.
 
     :param bookings: by their ids; ``None`` for one that is gone.
     """
@@ -181,7 +181,7 @@ def with_bookings(lease: leases.Lease,
 def with_event(lease: leases.Lease, kind: leases.EventType,
                status: leases.EventStatus,
                now: datetime.datetime) -> leases.Lease:
-    """Give a lease with the status of an event changed."""
+    """Return a lease with the status of an event changed."""
     return dataclasses.replace(lease, events=tuple(
         dataclasses.replace(event, status=status, updated_at=now)
         if event.type is kind and event.status is not status else event
@@ -189,14 +189,14 @@ def with_event(lease: leases.Lease, kind: leases.EventType,
 
 
 def undone(lease: leases.Lease, kind: leases.EventType) -> bool:
-    """Tell whether an event has not come to its end."""
+    """Return whether an event has not come to its end."""
     event = lease_cycle.event(lease, kind)
     return event is not None and event.status in (
         leases.EventStatus.UNDONE, leases.EventStatus.IN_PROGRESS)
 
 
 def about(node: facts.Node | None, uuid: str, why: str) -> str:
-    """Say something about a node, by the name that people give it."""
+    """Return a sentence about a node, by the name that people give it."""
     return f'node {node.name if node and node.name else uuid} {why}'
 
 

@@ -30,6 +30,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
@@ -46,7 +47,7 @@ _DELETING = leases.LeaseStatus.DELETING
 
 def tell_before_end(context: lease_context.Context,
                     lease: leases.Lease) -> lease_context.Outcome:
-    """Tell that the end of a lease is near.
+    """Notify that the end of a lease is near.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     """
@@ -54,6 +55,8 @@ def tell_before_end(context: lease_context.Context,
     after = _told(context, lease, now)
     with context.engine.database.write() as connection:
         after = context.update(connection, lease, after)
+        notices.write(context.engine.conf, connection,
+                      notices.Kind.BEFORE_END, after, now)
     return lease_context.Outcome(True, lease=after)
 
 
@@ -177,7 +180,8 @@ def take_back(context: lease_context.Context,
             found.waits.append(str(exc))
             break
     after = lease
-    if found.flag and lease.status.over and not lease.degraded:
+    broken = found.flag and lease.status.over and not lease.degraded
+    if broken:
         after = dataclasses.replace(lease, degraded=True, updated_at=now)
         context.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
     if not found.gone and not found.untouched and after == lease:
@@ -196,6 +200,9 @@ def take_back(context: lease_context.Context,
         db_bookings.update_lessees(connection, dict.fromkeys(
             found.untouched, (None, None)))
         after = context.update(connection, lease, after)
+        if broken:
+            notices.write(engine.conf, connection, notices.Kind.BROKEN, after,
+                          now, lease_context.sentence(found.waits))
     lease_hold.take_back(engine, held)
     return lease_context.Outcome(
         True, tuple(found.waits), lease_context.with_bookings(after, {
@@ -286,6 +293,8 @@ def finish(context: lease_context.Context,
         with context.engine.database.write() as connection:
             if not db_leases.delete(connection, lease):
                 raise db_connection.Conflict('the lease has changed')
+            notices.write(context.engine.conf, connection,
+                          notices.Kind.ENDED, lease, now)
         return lease_context.Outcome(changed=True)
     after = lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.TERMINATED, updated_at=now,
@@ -296,5 +305,7 @@ def finish(context: lease_context.Context,
     context.tell(announce.LEASE_EVENTS[leases.EventType.END], after)
     with context.engine.database.write() as connection:
         after = context.update(connection, lease, after)
+        notices.write(context.engine.conf, connection, notices.Kind.ENDED,
+                      after, now)
     LOG.info('The lease %s is over', lease.id)
     return lease_context.Outcome(True, lease=after)

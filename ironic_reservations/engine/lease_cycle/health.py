@@ -33,6 +33,7 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import notices
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.leases import heal as lease_heal
@@ -54,9 +55,9 @@ def check(engine: Engine) -> None:
     except errors.Contention as exc:
         LOG.info('Other nodes are looked for at the next pass: %s', exc)
     now = engine.clock()
-    horizon = engine.snapshots.snapshot(engine.database, now)
-    missing = _missing(horizon)
-    _wake_without_lessee(engine, horizon.standings, now)
+    snapshot = engine.snapshots.snapshot(engine.database, now)
+    missing = _missing(snapshot)
+    _wake_without_lessee(engine, snapshot.standings, now)
     with engine.database.read() as connection:
         flags = db_lease_work.read_flags(connection, missing.keys())
     degraded = {each.lease_id for key, each in flags.items()
@@ -104,21 +105,21 @@ def reasons(engine: Engine, found: Iterable[leases.Lease]
     return told
 
 
-def _missing(horizon: snapshots.Snapshot) -> dict[str, list[str]]:
+def _missing(snapshot: snapshots.Snapshot) -> dict[str, list[str]]:
     """Return why lease reservations lack nodes that they were promised."""
     missing: dict[str, list[str]] = {}
-    for booking, wanted in (*horizon.displaced(), *horizon.lacking()):
+    for booking, wanted in (*snapshot.displaced(), *snapshot.lacking()):
         missing.setdefault(booking.reservation_id, []).append(
-            _why(horizon, booking, wanted))
+            _why(snapshot, booking, wanted))
     return missing
 
 
-def _why(horizon: snapshots.Snapshot, booking: leases.NodeBooking,
+def _why(snapshot: snapshots.Snapshot, booking: leases.NodeBooking,
          wanted: requirements.Requirement) -> str:
-    """Tell what is wrong with the host of a booking."""
-    number = horizon.fleet.number(booking.node_uuid)
-    here = horizon.standing(number)
-    told = lease_cycle.has(here.host.node, horizon.suits(number, wanted))
+    """Return what is wrong with the host of a booking."""
+    number = snapshot.fleet.number(booking.node_uuid)
+    here = snapshot.standing(number)
+    told = lease_cycle.has(here.host.node, snapshot.suits(number, wanted))
     if told is None and not booking.begun:
         told = here.unfit()
     return lease_context.about(
@@ -161,6 +162,12 @@ def _flag(engine: Engine, before: leases.Lease,
             # NOTE: at once, so that what the lease waits for is looked at.
             if not db_leases.update(connection, before, after, now):
                 return
+            if degraded and not before.degraded:
+                notices.write(engine.conf, connection, notices.Kind.BROKEN,
+                              after, now, lease_context.sentence([
+                                  missing[each.id][0]
+                                  for each in before.reservations
+                                  if each.id in missing]))
     except db_connection.Conflict:
         return
     if degraded:

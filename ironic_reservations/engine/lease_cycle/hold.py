@@ -17,12 +17,10 @@ Where holds are switched off, nothing here does anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import functools
 
 import sqlalchemy as sa
 
@@ -32,10 +30,11 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import share_holds
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
 from ironic_reservations.model import leases
 
 _Verdict = hold_cases.Verdict
@@ -71,87 +70,66 @@ def take(context: lease_context.Context,
         promises = db_holds.read_promises_of(
             connection, [booking.id for booking in bookings])
     refused: dict[int, Unheld] = {}
-    shares: list[tuple[leases.NodeBooking, holds.Promise]] = []
-    acts: list[tuple[list[leases.NodeBooking],
-                     Callable[[], dict[int, Unheld | None]]]] = []
+    wanted: list[tuple[leases.NodeBooking, holds.Promise]] = []
     for booking in bookings:
         promise, node = promises.get(booking.id), seen[booking.node_uuid]
         if promise is None or promise.node_uuid != booking.node_uuid:
             raise db_connection.Conflict('a booking has changed meanwhile')
-        if node is not None and node.compute:
-            shares.append((booking, promise))
-        elif node is not None:
-            acts.append(([booking], functools.partial(
-                _hold, engine, promise, booking, node)))
-    for some in hold_calls.in_parts(shares):
-        acts.append(([booking for booking, _ in some], functools.partial(
-            _hold_shares, engine, some)))
-    for number, (_, act) in enumerate(acts):
+        if node is None:
+            continue
+        wants = _wants(promise, node)
+        if isinstance(wants, Unheld):
+            refused[booking.id] = wants
+        else:
+            wanted.append((booking, wants))
+    parts = list(hold_calls.in_parts(wanted))
+    for number, some in enumerate(parts):
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
+        results: dict[str, hold_cases.Result] = {}
+        failed: Unheld | None = None
         try:
-            found = act()
+            hold_cases.hold_all(engine, [one for _, one in some], results)
         except errors.PlacementUnavailable as exc:
+            failed = Unheld(f'cannot be held: {exc}')
+        refused.update({booking.id: why for booking, one in some if (
+            why := _unheld(booking, one, results[one.owner])
+            if one.owner in results else failed) is not None})
+        if failed is not None:
             # NOTE: each of the others would have to wait for its time-outs,
             # too.
-            refused.update({left.id: Unheld(f'cannot be held: {exc}')
-                            for some, _ in acts[number:] for left in some})
+            refused.update({booking.id: failed for left in parts[number + 1:]
+                            for booking, _ in left})
             break
-        refused.update({ident: why for ident, why in found.items()
-                        if why is not None})
     return refused
 
 
-def _hold(engine: Engine, promise: holds.Promise,
-          booking: leases.NodeBooking,
-          node: facts.Node) -> dict[int, Unheld | None]:
-    return {booking.id: _whole(booking, hold_cases.hold(
-        engine, node.uuid, node.resource_class, promise.owner,
-        promise.project_id, promise.user_id, node.instance_uuid))}
+def _wants(promise: holds.Promise,
+           node: facts.Node) -> holds.Promise | Unheld:
+    """Return which amounts of a host a promise is for, or why for none."""
+    if node.compute:
+        return promise if promise.amounts is not None else Unheld(
+            'is shared by instances, so that nobody can have all of it', True)
+    try:
+        class_name = flavors.class_of_node(node.resource_class)
+    except ValueError as exc:
+        return Unheld(
+            f'cannot be held in Placement: {str(exc).rstrip(".")}', True)
+    return dataclasses.replace(promise.of_class(class_name),
+                               instance_uuid=node.instance_uuid)
 
 
-def _hold_shares(engine: Engine,
-                 shares: Sequence[tuple[leases.NodeBooking, holds.Promise]]
-                 ) -> dict[int, Unheld | None]:
-    found: dict[int, Unheld | None] = {
-        booking.id: Unheld('is shared by instances, so that nobody can have '
-                           'all of it',
-                           True)
-        for booking, promise in shares if promise.amounts is None}
-    results = share_holds.hold_all(engine, [
-        promise for booking, promise in shares if booking.id not in found])
-    found.update({booking.id: _share(results[promise.owner])
-                  for booking, promise in shares if booking.id not in found})
-    return found
-
-
-def _whole(booking: leases.NodeBooking,
-           result: hold_cases.Result) -> Unheld | None:
-    """Tell why a node is not held."""
+def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
+            result: hold_cases.Result) -> Unheld | None:
+    """Return why a host is not held."""
     match result.verdict:
         case _Verdict.HELD | _Verdict.INSTANCE:
             return None
-        case _Verdict.TAKEN:
-            return Unheld('is held in Placement by '
-                          + ', '.join(result.consumers), True)
-        case _Verdict.CLOSED:
-            # NOTE: Nova closes a node that is in use, and what is in use
-            # here came with the proof of the lease.
-            return None if booking.begun else Unheld(
-                'is closed in Placement, so that Nova offers it to nobody',
-                True)
-        case _Verdict.UNKNOWN:
-            return Unheld('cannot be held in Placement: '
-                          + result.said.rstrip('.'), True)
         case _Verdict.BUSY:
             return Unheld('is still being changed in Placement')
-
-
-def _share(result: hold_cases.Result) -> Unheld | None:
-    """Tell why a share of a compute host is not held."""
-    match result.verdict:
-        case _Verdict.HELD:
-            return None
+        case _Verdict.TAKEN if promise.exclusive:
+            return Unheld('is held in Placement by '
+                          + ', '.join(result.consumers), True)
         case _Verdict.TAKEN:
             others = len(result.consumers)
             return Unheld(
@@ -159,10 +137,15 @@ def _share(result: hold_cases.Result) -> Unheld | None:
                 f'{others} other{"s" * (others > 1)} '
                 f'{"has" if others == 1 else "have"} of it, such as '
                 + result.consumers[0], True)
-        case _Verdict.BUSY:
-            return Unheld('is still being changed in Placement')
-    return Unheld('has no share to give in Placement: '
-                  + result.said.rstrip('.'), True)
+        case _Verdict.CLOSED if promise.exclusive:
+            # NOTE: Nova closes a node that is in use, and such a node came
+            # with the proof of the lease.
+            return None if booking.begun else Unheld(
+                'is closed in Placement, so that Nova offers it to nobody',
+                True)
+    return Unheld(
+        f'{"cannot be held" if promise.exclusive else "has no share to give"}'
+        f' in Placement: {result.said.rstrip(".")}', True)
 
 
 def let_go(engine: Engine, connection: sa.Connection,
@@ -184,4 +167,4 @@ def let_go(engine: Engine, connection: sa.Connection,
 def take_back(engine: Engine, owners: Collection[str]) -> None:
     """Take back what has been let go, or have it taken back later."""
     if owners:
-        hold_cases.take_back(engine, owners)
+        hold_release.take_back(engine, owners)

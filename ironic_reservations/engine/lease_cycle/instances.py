@@ -27,11 +27,9 @@ from collections.abc import Iterable
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.engine.placement import reservation_flavors
-from ironic_reservations.engine.placement import reservation_providers
-from ironic_reservations.lifecycle.placement import (
-    reservation_providers as planner,
-)
+from ironic_reservations.engine.placement import lease_provider_flavors
+from ironic_reservations.engine.placement import lease_provider_sync
+from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.model import leases
 
 _ENDING = leases.BookingState.ENDING
@@ -123,16 +121,16 @@ def _give(context: lease_context.Context, lease: leases.Lease,
             nodes = db_nodes.read_nodes(
                 connection, {booking.node_uuid for booking in bookings},
                 with_traits=False).values()
-        flavor = (reservation_flavors.of_hosts(nodes)
+        flavor = (lease_provider_flavors.of_hosts(nodes)
                   if each.instances is None else
-                  reservation_flavors.of_instances(
+                  lease_provider_flavors.of_instances(
                       each.instances, any(node.compute for node in nodes)))
     return give(context, each.id, lease.project_id, bookings, flavor)
 
 
 def _crowded(context: lease_context.Context, reservation_id: str,
              bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
-    """Tell where servers have what is given back of a compute host.
+    """Return where servers have what is given back of a compute host.
 
     NOTE: nobody but the owner knows which of the servers is to go; until one
     does, what it runs on stays held.
@@ -142,7 +140,7 @@ def _crowded(context: lease_context.Context, reservation_id: str,
     ending = [each for each in bookings if each.state is _ENDING]
     waits = []
     for host in sorted(shared(context, ending)):
-        more = reservation_providers.used(
+        more = lease_provider_sync.used(
             context.engine, reservation_id, host) - kept[host]
         if more > 0:
             waits.append(f'{more} server{"s" * (more > 1)} more than it '
@@ -173,7 +171,7 @@ def _each(reservations: Collection[leases.LeaseReservation], what: str,
 
 def give(context: lease_context.Context, reservation_id: str,
          project_id: str | None, bookings: Iterable[leases.NodeBooking],
-         flavor: planner.FlavorWanted | None) -> tuple[str, ...]:
+         flavor: machine.FlavorWanted | None) -> tuple[str, ...]:
     """Have a reservation offered on its hosts, and a flavor for it.
 
     Comes after the hosts are held, and before the bookings are written down
@@ -191,7 +189,7 @@ def give(context: lease_context.Context, reservation_id: str,
                                  if each.state is not _ENDING)
     lost = {each.node_uuid: 0 for each in bookings
             if each.state is _ENDING}
-    return _bring(context, planner.Wanted(
+    return _bring(context, machine.Wanted(
         reservation_id, project_id, {**lost, **counts}, True, flavor))
 
 
@@ -208,21 +206,21 @@ def take_back(context: lease_context.Context, reservation_id: str,
     :raises PlacementUnavailable: it cannot be known what there is.
     :raises NovaUnavailable: it cannot be known what there is.
     """
-    servers = planner.Servers.DELETE
+    servers = machine.Servers.DELETE
     if context.engine.conf.leases.end_action != 'undeploy':
         # NOTE: on a compute host nothing else says what a server has of it.
-        servers = (planner.Servers.WAIT if shared(context, bookings)
-                   else planner.Servers.LEAVE)
-    return _bring(context, planner.Wanted(
+        servers = (machine.Servers.WAIT if shared(context, bookings)
+                   else machine.Servers.LEAVE)
+    return _bring(context, machine.Wanted(
         reservation_id, None,
         dict.fromkeys((each.node_uuid for each in bookings), 0), False,
         servers=servers))
 
 
 def _bring(context: lease_context.Context,
-           wanted: planner.Wanted) -> tuple[str, ...]:
+           wanted: machine.Wanted) -> tuple[str, ...]:
     def before_each() -> None:
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
-    return reservation_providers.bring(context.engine, wanted,
+    return lease_provider_sync.bring(context.engine, wanted,
                                        before_each).waits

@@ -32,6 +32,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
@@ -39,6 +40,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
@@ -64,12 +66,14 @@ class _Ground:
     :ivar taken: by whom else, in words.
     :ivar hosts: the nodes as hosts; one that is no host any more is absent.
     :ivar wanted: what bookings ask of their hosts, by their ids.
+    :ivar maintained: nodes whose maintenance is over and not cleared yet.
     """
 
     nodes: Mapping[str, facts.Node]
     taken: Mapping[str, str]
     hosts: Mapping[str, leases.Host]
     wanted: Mapping[int, requirements.Requirement]
+    maintained: Collection[str] = ()
 
     def suits(self, booking: leases.NodeBooking,
               node: facts.Node | None) -> bool:
@@ -89,7 +93,7 @@ class _Ground:
 
 def start(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
-    """Give the nodes of a lease to it, as far as they can be had.
+    """Hand the nodes of a lease to it, as far as they can be had.
 
     :raises Conflict: somebody has changed the lease or its nodes meanwhile.
     :raises Lost: the lease is another worker's.
@@ -142,7 +146,11 @@ def start(context: lease_context.Context,
     refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
     after = _commit(context, written, ground, given, views, intents, now,
-                    complete=not refused and not unoffered)
+                    complete=not refused and not unoffered,
+                    why=[lease_context.about(
+                        seen[booking.node_uuid], booking.node_uuid,
+                        views[booking.id].why or '')
+                        for booking in concerned if views[booking.id].why])
     waits = [lease_context.about(seen[booking.node_uuid], booking.node_uuid,
                                  views[booking.id].why or refused[booking.id])
              for booking in concerned if booking.id in refused
@@ -167,6 +175,7 @@ def _look(engine: Engine, lease: leases.Lease,
         hosts = db_hosts.read(connection, node_uuids=uuids)
         held = db_reservations.read_of_nodes(connection, uuids)
         busy = db_passages.read_busy(connection, uuids)
+        windows = db_maintenance.read_of_nodes(connection, uuids)
     if not set(concerned) <= {booking for booking, _ in others}:
         raise db_connection.Conflict('a booking has changed meanwhile')
     whole = {uuid for uuid, node in nodes.items() if not node.compute}
@@ -174,6 +183,10 @@ def _look(engine: Engine, lease: leases.Lease,
     taken.update({uuid: 'is reserved for an instance'
                   for uuid, reservation in held.items()
                   if reservation.live(now)})
+    maintained = {uuid for uuid, found in windows.items()
+                  if any(each.late(now) for each in found)}
+    taken.update(dict.fromkeys(maintained,
+                               'is being taken out of maintenance'))
     taken.update({booking.node_uuid:
                   'is still being taken back from the previous lease'
                   for booking, _ in others
@@ -186,12 +199,15 @@ def _look(engine: Engine, lease: leases.Lease,
         {booking.id: requirements.parse(
             hypervisor, resource, None if each is None else each.need)
          for booking, (hypervisor, resource, each) in others
-         if booking.id in own})
+         if booking.id in own}, maintained)
 
 
 def _view(booking: leases.NodeBooking, node: facts.Node | None,
           ground: _Ground) -> lease_cycle.AtStart:
     suits = ground.suits(booking, node)
+    if node is not None and node.uuid in ground.maintained:
+        # NOTE: it is not broken, and will be had in a moment.
+        node = dataclasses.replace(node, maintenance=False)
     if not booking.begun:
         return lease_cycle.at_start(
             node, ground.taken.get(booking.node_uuid), suits)
@@ -252,7 +268,7 @@ def _differs(booking: leases.NodeBooking, node: facts.Node | None) -> bool:
 
 def _needs_intent(booking: leases.NodeBooking,
                   node: facts.Node | None) -> bool:
-    """Tell whether what stands in the row is not what is about to be done.
+    """Return whether what stands in the row is not what is about to be done.
 
     NOTE: somebody may have written the lessee since it was written down.
     """
@@ -321,12 +337,13 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
             ground: _Ground, given: Sequence[leases.NodeBooking],
             views: Mapping[int, lease_cycle.AtStart],
             intents: Collection[int], now: datetime.datetime,
-            complete: bool) -> leases.Lease:
+            complete: bool, why: Sequence[str] = ()) -> leases.Lease:
     """Write down what has become of the lease.
 
     :param lease: as it stands in the rows.
     :param given: the bookings, as they were, whose nodes are the lease's.
     :param complete: whether all was done that was asked of others.
+    :param why: nodes are missing, in words.
     """
     after = lease
     if complete:
@@ -336,8 +353,9 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
             after = leases.with_flavors(after)
     if not given and after == lease:
         return lease
-    if (after.status is leases.LeaseStatus.ACTIVE
-            and lease_context.undone(lease, leases.EventType.START)):
+    starts = (after.status is leases.LeaseStatus.ACTIVE
+              and lease_context.undone(lease, leases.EventType.START))
+    if starts:
         context.tell(announce.LEASE_EVENTS[leases.EventType.START], after)
     rows = {booking.id: booking for booking in lease.bookings}
     new = [booking for booking in given
@@ -360,6 +378,13 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
             connection, [rows[booking.id] for booking in new],
             leases.BookingState.BOUND, now)
         after = context.update(connection, lease, after)
+        if starts:
+            notices.write(context.engine.conf, connection,
+                          notices.Kind.STARTED, after, now)
+        if after.degraded and not lease.degraded:
+            notices.write(context.engine.conf, connection,
+                          notices.Kind.BROKEN, after, now,
+                          lease_context.sentence(list(why)))
     if after.status is not lease.status:
         LOG.info('The lease %s is %s', lease.id, after.status)
     bound = {booking.id: dataclasses.replace(
@@ -374,7 +399,7 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
 def _settled(lease: leases.Lease,
              views: Mapping[int, lease_cycle.AtStart],
              now: datetime.datetime) -> leases.Lease:
-    """Give the lease as active, as far as nothing is waited for."""
+    """Return the lease as active, as far as nothing is waited for."""
     reservations = tuple(_reservation(each, views, now)
                          for each in lease.reservations)
     lease = dataclasses.replace(lease, reservations=reservations)

@@ -34,6 +34,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import end as lease_end
 from ironic_reservations.engine.lease_cycle import lessee as lease_lessee
+from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
@@ -47,7 +48,8 @@ _STEPS: dict[lease_cycle.Task, Callable[
         lease_cycle.Task.CLOSE: lease_end.close,
         lease_cycle.Task.TAKE_BACK: lease_end.take_back,
         lease_cycle.Task.FINISH: lease_end.finish,
-        lease_cycle.Task.KEEP: lease_lessee.keep}
+        lease_cycle.Task.KEEP: lease_lessee.keep,
+        lease_cycle.Task.NO_SHOW: lease_no_show.watch}
 #: More steps than a lease has from its start to its end.
 _ROUNDS = 12
 
@@ -57,7 +59,7 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
          lease: leases.Lease | None = None) -> None:
     """Do what there is to do for a lease now, and give it back.
 
-    :param holds: tells whether the claim still does.
+    :param holds: returns whether the claim still does.
     :param lease: as it was read when it was claimed.
     :raises DatabaseUnavailable: then the claim ends by itself.
     """
@@ -94,7 +96,7 @@ def _round(context: lease_context.Context,
     """Take steps until one changes something."""
     waits: list[str] = []
     for task in (*lease_cycle.tasks(lease, context.engine.clock()),
-                 lease_cycle.Task.KEEP):
+                 lease_cycle.Task.KEEP, lease_cycle.Task.NO_SHOW):
         try:
             outcome = _STEPS[task](context, lease)
         except (db_connection.Conflict, errors.DatabaseUnavailable,

@@ -28,8 +28,10 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
+from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limits as lease_limits
@@ -93,7 +95,7 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             enforcement.check_update(engine.conf, before, after)
             permitted.append(after)
         if not dry_run:
-            _commit(engine, before, after, replanned, now, hold)
+            commit_change(engine, before, after, replanned, now, hold)
         return after
     changed = retry.until_committed(attempt, repeatable=True)
     if not dry_run:
@@ -126,7 +128,7 @@ def _same_promise(before: leases.Lease, after: leases.Lease,
 
 def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
            now: datetime.datetime, allowed: limits.Limits) -> leases.Lease:
-    """Give the lease as it would be, without its bookings planned anew."""
+    """Return the lease as it would be, without its bookings planned anew."""
     begin = _start(lease, changes, now)
     end = lease.end if changes.end is None else changes.end
     if end != lease.end and lease_replan.started(lease, now) and (
@@ -141,6 +143,8 @@ def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
             f'The lease {lease.id} is over; only its name can be changed.')
     if moved:
         lease_terms.check_window(allowed, begin, end, now)
+        if end > lease.end and lease_replan.started(lease, now):
+            lease_terms.check_extension(allowed, lease.end, now)
     told = changes.before_end
     if told is None and lease.before_end is not None and moved:
         told = max(begin, end - (lease.end - lease.before_end))
@@ -152,11 +156,18 @@ def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
         lease_terms.check_terms(lease_terms.requirement(
             each.hypervisor_properties, each.resource_properties,
             each.instances) for each in wishes)
+    # NOTE: dates that its owner sets are open no more, even if they are those
+    # that it has.
+    is_set = moved or (lease.between is not None
+                       and lease.between.fix_at is not None
+                       and (changes.start, changes.end) != (None, None))
     after = dataclasses.replace(
         lease, name=lease.name if changes.name is None else changes.name,
         start=begin, end=end, before_end=told,
         reservations=wishes,
-        events=_events(lease, begin, told, end, now))
+        between=None if is_set else lease.between,
+        queued=None if moved else lease.queued,
+        events=lease_dates.events(lease, begin, told, end, now))
     if after == lease and not changes.heal and not any(
             wish.give_back for wish in changes.wishes):
         return lease
@@ -191,7 +202,7 @@ def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
 
 def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
             started: bool) -> leases.WishChange:
-    """Give a change in numbers of nodes; what it says has to make sense.
+    """Return a change in numbers of nodes; what it says has to make sense.
 
     :raises InvalidValue: it is about hosts, and the reservation about
         instances, or the other way round.
@@ -265,44 +276,39 @@ def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
             else dataclasses.replace(changed, updated_at=now))
 
 
-def _events(lease: leases.Lease, begin: datetime.datetime,
-            told: datetime.datetime | None, end: datetime.datetime,
-            now: datetime.datetime) -> tuple[leases.Event, ...]:
-    times = {leases.EventType.START: begin, leases.EventType.END: end,
-             leases.EventType.BEFORE_END: told}
-    return tuple(_event(event, times[event.type], now)
-                 for event in lease.events)
+def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
+                  replanned: lease_replan.Replanned | None,
+                  now: datetime.datetime, allowed: limits.Limits,
+                  notice: notices.Kind | None = None,
+                  ahead: bool = False) -> None:
+    """Write a lease as it has become.
 
-
-def _event(event: leases.Event, time: datetime.datetime | None,
-           now: datetime.datetime) -> leases.Event:
-    if time is None or time == event.time:
-        return event
-    # NOTE: the end is near once more after an extension, and is told again.
-    status = (leases.EventStatus.UNDONE
-              if event.type is leases.EventType.BEFORE_END and time > now
-              else event.status)
-    return dataclasses.replace(event, time=time, status=status,
-                               updated_at=now)
-
-
-def _commit(engine: Engine, before: leases.Lease, after: leases.Lease,
-            replanned: lease_replan.Replanned | None,
-            now: datetime.datetime, allowed: limits.Limits) -> None:
+    :param replanned: with its bookings; ``None``: they stay.
+    :param notice: what is told of it, in the same transaction.
+    :param ahead: whether it may not have begun by then.
+    :raises Conflict: something is not as it was.
+    """
     with engine.database.write() as connection:
         if replanned is not None:
             lease_limits.recheck(allowed, connection, after, now, before)
         if replanned is not None:
             commit.commit(connection, replanned.difference.seen,
-                          replanned.horizon.now, replanned.difference)
+                          replanned.snapshot.now, replanned.difference)
             _write(connection, before, replanned, now)
         if not db_leases.update(connection, before, after,
                                 lease_terms.due(after, now)):
             raise db_connection.Conflict('the lease has changed meanwhile')
+        if notice is not None:
+            notices.write(engine.conf, connection, notice, after, now,
+                          occurrence=str(before.generation + 1))
+        if ahead:
+            lease_dates.check_ahead(after, engine.clock())
+        elif after.start != before.start:
+            lease_dates.check_begun(after, now, engine.clock())
     # NOTE: when a booking ends that is taken back, the statement decides.
     if replanned is not None and not replanned.ended:
         engine.snapshots.commit(
-            replanned.difference.seen.generations, replanned.horizon.now,
+            replanned.difference.seen.generations, replanned.snapshot.now,
             before.bookings, snapshots.promised(after, after.bookings),
             replanned.difference.homes)
 

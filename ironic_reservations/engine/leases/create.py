@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -34,18 +35,28 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
+from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import planning as pool_planning
-from ironic_reservations.planner.pool import plans as pool_plans
+from ironic_reservations.planner import allowance
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import offers
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+
+#: A start that is found is a whole minute, where that can be.
+_GRAIN = 60 * instants.SECOND
+#: How far ahead one that is queued is planned, where there is no limit.
+_AHEAD = datetime.timedelta(days=366)
 
 
 def create(engine: Engine, ask: leases.LeaseAsk,
@@ -114,6 +125,7 @@ class _Request:
         self._permitted = self._tried = False
         self._healed = False
         self._outrun: set[str] = set()
+        self._wanted_start: datetime.datetime | None = None
 
     def look(self) -> leases.Lease | None:
         """Return the lease, where an attempt has made it."""
@@ -131,52 +143,227 @@ class _Request:
         served = _served_before(engine, self._key, self._digest)
         if served is not None:
             return served
-        begin = lease_terms.start(ask.start, now)
-        lease_terms.check_window(self._allowed, begin, ask.end, now)
-        told = lease_terms.before_end(engine.conf, begin, ask.end,
-                                      ask.before_end)
+        first = self._wanted_start = self._begin(now)
+        asked = self._at(first)
+        lease_terms.check_window(self._allowed, first, asked.end, now)
+        lease_terms.before_end(engine.conf, first, asked.end, ask.before_end)
         project = self._project(now)
         project.check_one_more()
-        mosts = project.mosts(ask.wishes, begin, ask.end)
-        horizon = engine.snapshots.snapshot(
+        if ask.flexible is None:
+            project.mosts(ask.wishes, first, asked.end)
+        else:
+            lease_terms.check_flexible(ask.flexible, first)
+        snapshot = engine.snapshots.snapshot(
             engine.database, now, self._wanted,
             compared=self._dry_run or self._tried)
         self._tried = True
-        demands = self._demands(horizon, max(begin, now), mosts)
-        outcome = pool_planning.plan(horizon.pool, demands)
-        if isinstance(outcome, pool_plans.PoolRefusal):
-            engine.snapshots.confirm(engine.database, horizon)
+        last = self._last(first, now)
+        begin, outcome = self._plan(snapshot, project, first, last)
+        room: lease_slides.Room | None = None
+        if isinstance(outcome, plans.Refusal):
+            engine.snapshots.confirm(engine.database, snapshot)
             if not self._healed:
                 self._healed = True
                 if lease_heal.makes_room(engine):
                     raise db_connection.Conflict(
                         'others have been planned anew')
-            raise lease_refused.refusal(
-                horizon, ask, demands, outcome,
-                lease_terms.latest_end(self._allowed, now), project)
-        lease = self._lease(horizon, begin, told, outcome)
+            found = self._slide(now, project, first, last)
+            if not isinstance(found, bool):
+                room, snapshot, outcome = found, found.snapshot, found.plan
+                begin = instants.moment(room.start)
+            else:
+                refusal = self._refusal(snapshot, project, first, last,
+                                        outcome, found)
+                later = self._queue(snapshot, project, first)
+                if later is None:
+                    raise refusal
+                begin, outcome = later
+        # NOTE: what is to start at once starts when it was asked for.
+        begin = first if begin <= max(first, now) else begin
+        lease = self._lease(snapshot, self._at(begin), begin, outcome)
         if not self._permitted:
             enforcement.check_create(engine.conf, lease)
             self._permitted = True
         if not self._dry_run:
-            self._commit(horizon, lease, outcome)
+            self._commit(snapshot, lease, outcome, room)
             engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
+            if room is not None:
+                lease_slides.tell(engine, room.changes)
         return lease
 
-    def _demands(self, horizon: snapshots.Snapshot,
+    def _begin(self, now: datetime.datetime) -> datetime.datetime:
+        """Return the earliest start."""
+        ask = self._ask
+        if ask.flexible is not None:
+            return max(ask.start or now, now)
+        return lease_terms.start(ask.start, now)
+
+    def _at(self, begin: datetime.datetime) -> leases.LeaseAsk:
+        """Return the request as if it were for one start only."""
+        ask, flexible = self._ask, self._ask.flexible
+        if flexible is not None:
+            return dataclasses.replace(
+                ask, start=begin, end=begin + flexible.duration,
+                flexible=None)
+        first = self._wanted_start
+        if not ask.queue or first is None or begin <= first:
+            return ask
+        by = begin - first
+        return dataclasses.replace(
+            ask, start=begin, end=ask.end + by,
+            before_end=None if ask.before_end is None
+            else ask.before_end + by)
+
+    def _last(self, first: datetime.datetime,
+              now: datetime.datetime) -> datetime.datetime:
+        """Return the latest start."""
+        flexible = self._ask.flexible
+        if flexible is None:
+            return first
+        until = lease_terms.latest_end(self._allowed, now)
+        latest = flexible.latest if until is None else min(flexible.latest,
+                                                           until)
+        return max(first, latest - flexible.duration)
+
+    def _plan(self, snapshot: snapshots.Snapshot,
+              project: lease_limits.Project, first: datetime.datetime,
+              last: datetime.datetime
+              ) -> tuple[datetime.datetime, plans.Plan | plans.Refusal]:
+        """Plan at the earliest start at which nobody has to slide."""
+        permits = self._permits(project)
+        if self._ask.flexible is None or permits(
+                self._at(first)):
+            outcome = self._plan_at(snapshot, project, first)
+            if isinstance(outcome, plans.Plan) or first == last:
+                return first, outcome
+        demands = self._least(snapshot, first)
+        length = demands[0].end - demands[0].start
+        found = offers.starts(
+            snapshot.timeline, demands, instants.instant(last) + length, 1,
+            _GRAIN, lambda moved: permits(self._at(
+                instants.moment(moved[0].start))))
+        if found and found[0][0].start <= instants.instant(last):
+            start = instants.moment(found[0][0].start)
+            return start, self._plan_at(snapshot, project, start)
+        refused = planning.plan(snapshot.timeline, demands)
+        if isinstance(refused, plans.Plan):
+            # NOTE: there are hosts, but the project may not have them then;
+            # what it may have, it was told where it asked for a start only.
+            project.mosts(self._ask.wishes, first, self._at(first).end)
+        return first, refused
+
+    def _permits(self, project: lease_limits.Project
+                 ) -> Callable[[leases.LeaseAsk], bool]:
+        return (project.permits if self._allowed.counted
+                else lambda asked: True)
+
+    def _plan_at(self, snapshot: snapshots.Snapshot,
+                 project: lease_limits.Project, begin: datetime.datetime
+                 ) -> plans.Plan | plans.Refusal:
+        asked = self._at(begin)
+        mosts = project.mosts(asked.wishes, begin, asked.end)
+        return planning.plan(snapshot.timeline, self._demands(
+            snapshot, asked, begin, mosts))
+
+    def _least(self, snapshot: snapshots.Snapshot,
+               begin: datetime.datetime) -> list[bookings.Demand]:
+        """Return demands for no more than the least of all."""
+        return self._demands(snapshot, self._at(begin), begin,
+                             [wish.least for wish in self._ask.wishes])
+
+    def _wishes(self, snapshot: snapshots.Snapshot,
+                project: lease_limits.Project, begin: datetime.datetime
+                ) -> list[bookings.Demand]:
+        """Return demands for what the project may have, while it is known.
+
+        NOTE: what it may have at most depends on the start.
+        """
+        if self._ask.flexible is not None:
+            return self._least(snapshot, begin)
+        return self._demands(snapshot, self._ask, begin, project.mosts(
+            self._ask.wishes, begin, self._ask.end))
+
+    def _slide(self, now: datetime.datetime, project: lease_limits.Project,
+               first: datetime.datetime, last: datetime.datetime
+               ) -> lease_slides.Room | bool:
+        """Plan with others, whose dates are open, sliding."""
+        def held(start: int) -> list[allowance.Held]:
+            begin = instants.moment(start)
+            return lease_limits.least(self._at(begin), begin)
+
+        def demands_of(snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
+            # NOTE: what it may have more depends on where others slide.
+            if self._allowed.counted:
+                return self._least(snapshot, first)
+            return self._wishes(snapshot, project, first)
+
+        return lease_slides.make_room(
+            self._engine, now, self._wanted, demands_of, lease_slides.Asked(
+                self._ask.project_id, self._allowed, first,
+                self._at(last).end,
+                None if first == last else instants.instant(last), held,
+                lambda there, start: there.permits(self._at(
+                    instants.moment(start)))))
+
+    def _queue(self, snapshot: snapshots.Snapshot,
+               project: lease_limits.Project, first: datetime.datetime
+               ) -> tuple[datetime.datetime, plans.Plan] | None:
+        """Plan a request that would be refused later, if it may wait."""
+        ask = self._ask
+        if not ask.queue:
+            return None
+        latest = lease_terms.latest_end(self._allowed, snapshot.now) or (
+            max(ask.end, snapshot.now) + _AHEAD)
+        permits = self._permits(project)
+        found = offers.starts(
+            snapshot.timeline, self._least(snapshot, first),
+            instants.instant(latest), 1, _GRAIN,
+            lambda moved: permits(self._at(
+                instants.moment(moved[0].start))))
+        if not found:
+            return None
+        start = instants.moment(found[0][0].start)
+        outcome = self._plan_at(snapshot, project, start)
+        return None if isinstance(outcome, plans.Refusal) else (start,
+                                                                outcome)
+
+    def _refusal(self, snapshot: snapshots.Snapshot,
+                 project: lease_limits.Project, first: datetime.datetime,
+                 last: datetime.datetime, refused: plans.Refusal,
+                 proved: bool) -> errors.LeaseRefused:
+        """Return why there is no way.
+
+        :param proved: whether there is none in which others slide.
+        """
+        if not proved:
+            refused = dataclasses.replace(refused,
+                                          cause=plans.Cause.SEARCH_LIMIT)
+        refusal = lease_refused.refusal(
+            snapshot, self._at(first),
+            self._wishes(snapshot, project, first), refused,
+            lease_terms.latest_end(self._allowed, snapshot.now), project)
+        if first == last:
+            return refusal
+        return errors.LeaseRefused(
+            f'No start from {lease_offers.shown(first)} until '
+            f'{lease_offers.shown(last)} was found. For the first of them: '
+            f'{refusal}', **refusal.details)
+
+    def _demands(self, snapshot: snapshots.Snapshot, asked: leases.LeaseAsk,
                  begin: datetime.datetime, mosts: Sequence[int]
-                 ) -> list[instances.Wish]:
+                 ) -> list[bookings.Demand]:
+        begin = max(begin, snapshot.now)
         # NOTE: a lease that starts at once takes hosts that are ready; and
         # one that was outrun takes others, since instances are packed and
         # whoever asks for some wants the same hosts.
-        preferred = horizon.ready if begin <= horizon.now else 0
+        preferred = snapshot.ready if begin <= snapshot.now else 0
         if self._outrun:
-            preferred = (preferred or horizon.usable) & ~horizon.fleet.mask(
+            preferred = (preferred or snapshot.usable) & ~snapshot.fleet.mask(
                 self._outrun)
         margin = self._engine.conf.leases.cleaning_time * instants.SECOND
         return [lease_demands.of(
-            each, instants.instant(begin), instants.instant(self._ask.end),
-            wish.least, most, horizon.eligible(wanted), margin,
+            each, instants.instant(begin), instants.instant(asked.end),
+            wish.least, most, snapshot.eligible(wanted), margin,
             preferred, wish.instances) for each, wish, most, wanted in zip(
                 self._ids, self._ask.wishes, mosts, self._wanted,
                 strict=True)]
@@ -191,9 +378,10 @@ class _Request:
     def within_limits(self) -> list[dict[str, Any]]:
         """Return offers like the request that are within the limits."""
         now = self._engine.clock()
-        begin = lease_terms.start(self._ask.start, now)
+        begin = self._begin(now)
         made = []
-        for kind, ask in self._project(now).alternatives(self._ask, begin):
+        for kind, ask in self._project(now).alternatives(
+                self._at(begin), begin):
             tried = _Request(self._engine, ask, True, None, None,
                              self._allowed)
             # NOTE: who else decides is asked when it is asked for.
@@ -205,12 +393,13 @@ class _Request:
             made.append(lease_offers.within_limits(kind, now, ask))
         return made
 
-    def _lease(self, horizon: snapshots.Snapshot, begin: datetime.datetime,
-               told: datetime.datetime,
-               plan: pool_plans.PoolPlan) -> leases.Lease:
-        ask, now = self._ask, horizon.now
-        reservations = tuple(_reservation(each, wish, now, rows(
-            horizon, each, granted, ask.project_id))
+    def _lease(self, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+               begin: datetime.datetime, plan: plans.Plan) -> leases.Lease:
+        now, flexible = snapshot.now, self._ask.flexible
+        told = lease_terms.before_end(self._engine.conf, begin, ask.end,
+                                      ask.before_end)
+        reservations = tuple(_reservation(each, wish, now, lease_granted.rows(
+            snapshot, each, granted, ask.project_id))
             for each, wish, granted in zip(self._ids, ask.wishes,
                                            plan.granted, strict=True))
         times = ((leases.EventType.START, begin),
@@ -223,26 +412,49 @@ class _Request:
             user_id=ask.user_id, reservations=reservations,
             events=tuple(leases.Event(
                 str(uuid_module.uuid4()), kind, time,
-                leases.EventStatus.UNDONE, now) for kind, time in times))
+                leases.EventStatus.UNDONE, now) for kind, time in times),
+            between=None if flexible is None else lease_terms.between(
+                self._engine.conf, self._ask.start or begin, flexible
+            ).fixed_for(begin, now),
+            queued=self._queued(begin))
         return lease if self._engine.nova is None else (
             leases.with_flavors(lease))
 
-    def _commit(self, horizon: snapshots.Snapshot, lease: leases.Lease,
-                plan: pool_plans.PoolPlan) -> None:
+    def _queued(self, begin: datetime.datetime) -> leases.Queued | None:
+        """Return for what a lease waits that starts at an instant."""
+        first = self._wanted_start
+        if not self._ask.queue or first is None or begin <= first:
+            return None
+        return leases.Queued(first, begin, self._ask.priority)
+
+    def _commit(self, snapshot: snapshots.Snapshot, lease: leases.Lease,
+                plan: plans.Plan, room: lease_slides.Room | None) -> None:
         engine = self._engine
-        changes = difference.compare(horizon, plan.pool)
+        slid = () if room is None else room.changes
+        changes = difference.compare(
+            snapshot, plan.draft,
+            frozenset() if room is None else room.own)
         self._outrun.update(changes.seen.generations)
         with engine.database.write() as connection:
-            lease_limits.recheck(self._allowed, connection, lease,
-                                 horizon.now)
-            commit.commit(connection, changes.seen, horizon.now, changes)
+            counted = lease_slides.projects(engine.conf, slid)
+            if self._allowed.counted:
+                counted.add(lease.project_id)
+            lease_limits.queue_up(connection, counted, snapshot.now)
+            commit.commit(connection, changes.seen, snapshot.now, changes)
+            lease_slides.write(connection, slid, snapshot.now)
+            lease_limits.check_again(self._allowed, connection, lease,
+                                     snapshot.now)
             db_leases.insert(connection, lease, lease.start, self._key,
                              self._digest)
             db_bookings.insert_many(connection, lease.bookings,
-                                    lease.user_id, horizon.now)
+                                    lease.user_id, snapshot.now)
+            lease_slides.check(engine, connection, slid, snapshot.now)
+            lease_dates.check_begun(lease, snapshot.now, engine.clock())
         engine.snapshots.commit(
-            changes.seen.generations, horizon.now,
-            added=snapshots.promised(lease, lease.bookings),
+            changes.seen.generations, snapshot.now,
+            removed=lease_slides.removed(slid),
+            added=[*snapshots.promised(lease, lease.bookings),
+                   *lease_slides.added(slid)],
             homes=changes.homes)
 
 
@@ -277,25 +489,19 @@ def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
             wish.instances.reserved(resource_id, ident, wish.most)))
 
 
-def rows(horizon: snapshots.Snapshot, reservation_id: str,
-         granted: Sequence[instances.Promise], project_id: str | None,
-         first: int = 0) -> tuple[leases.NodeBooking, ...]:
-    """Give the rows for what the planner granted, without ids yet.
-
-    :param first: the place of the first one.
-    """
-    return tuple(leases.NodeBooking(
-        0, reservation_id, first + place, horizon.fleet.uuids[booking.node],
-        instants.moment(booking.start), instants.moment(booking.end),
-        project_id=project_id, uuid=str(uuid_module.uuid4()))
-        for place, booking in enumerate(granted))
-
-
 def _digests(ask: leases.LeaseAsk) -> tuple[str | None, str | None]:
     if ask.key is None:
         return None, None
     key = json.dumps([ask.project_id, ask.key])
     written = dataclasses.asdict(ask)
+    if ask.flexible is None:
+        # NOTE: so that the digests of older requests still match.
+        del written['flexible']
+    else:
+        # NOTE: which is the duration after now, where it starts now.
+        del written['end']
+    if not ask.queue:
+        del written['queue'], written['priority']
     for wish in written['wishes']:
         # NOTE: so that the digests of older requests still match.
         if wish['flavor_id'] is None:

@@ -20,14 +20,13 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.pool import instances
 
 
 def of(ident: str, start: int, end: int, least: int, most: int,
        eligible: int, margin: int, preferred: int = 0,
        wanted: lease_terms.Instances = None,
-       group: str | None = None) -> instances.Wish:
-    """Give a demand for hosts, or for instances.
+       group: str | None = None) -> bookings.Demand:
+    """Return a demand for hosts, or for instances.
 
     :param wanted: what is asked of each instance, of which there are
         ``most``; ``None``: whole hosts are asked for.
@@ -37,15 +36,15 @@ def of(ident: str, start: int, end: int, least: int, most: int,
     if wanted is None:
         return bookings.Demand(ident, start, end, least, most, eligible,
                                margin, preferred)
-    return instances.InstanceDemand(
-        ident, start, end, most, eligible, wanted.need.amounts,
-        wanted.affinity, margin, preferred, group=group)
+    return bookings.Demand(
+        ident, start, end, most, most, eligible, margin, preferred,
+        wanted.need.amounts, wanted.affinity, group=group)
 
 
 def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
             eligible: int, margin: int, here: standing.Standing
-            ) -> instances.Wish:
-    """Give a demand for what stands in some rows of one lease reservation.
+            ) -> bookings.Demand:
+    """Return a demand for what stands in some rows of one lease reservation.
 
     :param here: the host that the first of them is on.
     """
@@ -56,6 +55,17 @@ def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
 
 def wanted_of(here: standing.Standing, row: leases.NodeBooking
               ) -> requirements.Requirement:
-    """Give what a row that stands on a host asks of any host."""
+    """Return what a row that stands on a host asks of any host."""
     return next(wanted for other, wanted in here.promised
                 if other.uuid == row.uuid)
+
+
+def unit_of(here: standing.Standing, row: leases.NodeBooking) -> str:
+    """Return a key that is the same for rows which have to be on one host.
+
+    :param here: the host that the row is on.
+    """
+    asked = here.instances.get(row.reservation_id)
+    if asked is not None and asked.affinity:
+        return row.reservation_id
+    return standing.name(row)

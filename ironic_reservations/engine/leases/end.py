@@ -23,6 +23,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
@@ -74,6 +75,9 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
                     else db_leases.update(connection, lease, deleting, now))
             if not done:
                 raise db_connection.Conflict('the lease has changed')
+            if at_once and not was_over:
+                notices.write(engine.conf, connection, notices.Kind.ENDED,
+                              deleting, now)
         engine.snapshots.commit(
             nodes.generations, now, lease.bookings,
             snapshots.promised(lease, [dataclasses.replace(
@@ -88,7 +92,7 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
 
 
 def _offered(engine: Engine, lease: leases.Lease) -> bool:
-    """Tell whether instances may be offered that no booking tells of."""
+    """Return whether instances may be offered that no booking tells of."""
     return (engine.placement is not None and lease.start <= engine.clock()
             and lease.status is not leases.LeaseStatus.TERMINATED
             and any(each.instances for each in lease.reservations))

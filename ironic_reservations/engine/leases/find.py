@@ -23,7 +23,7 @@ from ironic_reservations.model import leases
 
 
 def unknown(lease_id: str) -> errors.LeaseNotFound:
-    """Say that there is no such lease."""
+    """Return the error for a lease that does not exist."""
     return errors.LeaseNotFound(
         f'There is no lease {lease_id}: it never existed, was deleted, or '
         'belongs to another project.')
@@ -57,4 +57,4 @@ def page(engine: Engine, project_id: str | None = None,
     last = None if marker is None else get(engine, marker, project_id)
     with engine.database.snapshot() as connection:
         return db_leases.read_page(connection, project_id, last, limit,
-                                   ended_since)
+                                   ended_since, engine.lease_parts)

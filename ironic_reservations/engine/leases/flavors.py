@@ -26,12 +26,12 @@ from ironic_reservations.model import leases
 
 
 def unread(ask: leases.LeaseAsk) -> bool:
-    """Tell whether Nova has to be asked what a request means."""
+    """Return whether Nova has to be asked what a request means."""
     return any(map(_unread, ask.wishes))
 
 
 def read(engine: Engine, ask: leases.LeaseAsk) -> leases.LeaseAsk:
-    """Give a request that says what the flavors are that it names.
+    """Return a request that says what the flavors are that it names.
 
     :raises InvalidValue: one of them is nothing that can be reserved for, or
         there is no Nova to be asked.

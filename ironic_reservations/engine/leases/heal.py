@@ -31,12 +31,12 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import planning as pool_planning
-from ironic_reservations.planner.pool import plans as pool_plans
-from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner import timeline
 
 #: How often what has found no host is tried again, when others have moved.
 _ROUNDS = 2
@@ -53,11 +53,11 @@ def heal(engine: Engine) -> int:
     """
     def attempt() -> int:
         now = engine.clock()
-        horizon = engine.snapshots.snapshot(engine.database, now)
-        homeless = horizon.displaced()
+        snapshot = engine.snapshots.snapshot(engine.database, now)
+        homeless = snapshot.displaced()
         if not homeless:
             return 0
-        return _rehouse(engine, horizon, homeless, horizon.usable,
+        return _rehouse(engine, snapshot, homeless, snapshot.usable,
                         flag=True)
     return retry.until_committed(attempt)
 
@@ -71,10 +71,10 @@ def makes_room(engine: Engine) -> bool:
 
     :returns: whether others have been planned anew.
     """
-    horizon = engine.snapshots.snapshot(engine.database, engine.clock())
+    snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
     # NOTE: a host that can serve nothing new is in nobody's way.
-    if not any(horizon.usable >> horizon.fleet.number(row.node_uuid) & 1
-               for row, _ in horizon.displaced()):
+    if not any(snapshot.usable >> snapshot.fleet.number(row.node_uuid) & 1
+               for row, _ in snapshot.displaced()):
         return False
     try:
         return heal(engine) > 0
@@ -94,23 +94,23 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     """
     def attempt() -> int:
         now = engine.clock()
-        horizon = engine.snapshots.snapshot(engine.database, now)
+        snapshot = engine.snapshots.snapshot(engine.database, now)
         with engine.database.snapshot() as connection:
             found = db_leases.read(connection, (lease_id,))
         uuids = {booking.uuid for lease in found
                  for each in lease.reservations
                  for booking in _leaving(each, booking_ids)}
-        moving = [each for here in horizon.standings if here is not None
+        moving = [each for here in snapshot.standings if here is not None
                   for each in here.promised if each[0].uuid in uuids]
-        return _rehouse(engine, horizon, moving,
-                        horizon.ready & ~horizon.fleet.mask(avoiding),
+        return _rehouse(engine, snapshot, moving,
+                        snapshot.ready & ~snapshot.fleet.mask(avoiding),
                         flag=False)
     return retry.until_committed(attempt)
 
 
 def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
              ) -> list[leases.NodeBooking]:
-    """Give which bookings of a reservation leave when some have to."""
+    """Return which bookings of a reservation leave when some have to."""
     leaving = [booking for booking in each.bookings
                if booking.id in booking_ids and not booking.begun]
     if leaving and each.instances is not None and each.instances.affinity:
@@ -119,7 +119,7 @@ def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
     return leaving
 
 
-def _rehouse(engine: Engine, horizon: snapshots.Snapshot,
+def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
              homeless: Sequence[snapshots.Displaced], hosts: int,
              flag: bool) -> int:
     """Plan bookings one by one, the first to start first, and commit.
@@ -129,8 +129,8 @@ def _rehouse(engine: Engine, horizon: snapshots.Snapshot,
     """
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
-    free = horizon.pool
-    waiting = _units(horizon, homeless)
+    free = snapshot.timeline
+    waiting = _units(snapshot, homeless)
     for _ in range(_ROUNDS):
         left = []
         for together in waiting:
@@ -138,90 +138,89 @@ def _rehouse(engine: Engine, horizon: snapshots.Snapshot,
             rows = [row for row, _ in together]
             # NOTE: each keeps its place until it has found another: nobody
             # else gets the place of one that finds none.
-            there = _without(horizon, free, rows)
+            there = _without(snapshot, free, rows)
             if there is None:
                 continue
-            outcome = pool_planning.plan(there, [lease_demands.of_rows(
+            outcome = planning.plan(there, [lease_demands.of_rows(
                 f'{standing.name(booking)}:home', rows,
                 instants.instant(booking.starts_at),
                 instants.instant(booking.ends_at),
-                horizon.eligible(wanted) & hosts, margin,
-                horizon.standing(horizon.fleet.number(booking.node_uuid)))])
-            if isinstance(outcome, pool_plans.PoolRefusal):
+                snapshot.eligible(wanted) & hosts, margin,
+                snapshot.standing(snapshot.fleet.number(booking.node_uuid)))])
+            if isinstance(outcome, plans.Refusal):
                 left.append(together)
                 continue
             # NOTE: where they are is known when all are planned; until then
             # the next ones may still move them.
-            free = outcome.pool
+            free = outcome.timeline
             homes.update((placed.id, row) for row, placed
                          in zip(rows, outcome.granted[0], strict=True))
         if len(left) in (0, len(waiting)):
             break
         # NOTE: those that have found a place may have left one.
         waiting = left
-    difference = difference_module.compare(horizon, free, renamed=homes)
+    difference = difference_module.compare(snapshot, free, renamed=homes)
     moved = [row for row, _ in homeless if row in difference.homes]
     lacking = [row for together in left for row, _ in together
                if row not in difference.homes]
     if not difference.homes:
         return 0
     left_behind = seen.Seen(dict(
-        horizon.generation(horizon.fleet.number(row.node_uuid))
+        snapshot.generation(snapshot.fleet.number(row.node_uuid))
         for row in moved))
     with engine.database.write() as connection:
-        commit.commit(connection, left_behind, horizon.now, difference)
+        commit.commit(connection, left_behind, snapshot.now, difference)
         if flag:
             db_leases.flag_replaced(
                 connection, {each.reservation_id for each in moved},
                 {each.reservation_id for each in lacking} | {
-                    row.reservation_id for row, _ in horizon.lacking()},
-                horizon.now)
+                    row.reservation_id for row, _ in snapshot.lacking()},
+                snapshot.now)
     engine.snapshots.commit(left_behind.also(difference.seen).generations,
-                            horizon.now, homes=difference.homes)
+                            snapshot.now, homes=difference.homes)
     if moved:
         _tell(engine, {each.reservation_id for each in moved})
     return len(moved)
 
 
-def _without(horizon: snapshots.Snapshot, there: pool.Pool,
-             rows: Sequence[leases.NodeBooking]) -> pool.Pool | None:
+def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
+             rows: Sequence[leases.NodeBooking]) -> timeline.Timeline | None:
     """Take rows out of the pool, as far as they are drawn there.
 
     :returns: ``None`` where a plan for another one has moved them already.
     """
     names = {standing.name(row) for row in rows}
-    drawn: list[instances.Promise] = []
-    for number in fleet.members(horizon.fleet.mask(
+    drawn: list[bookings.Booking] = []
+    for number in fleet.members(snapshot.fleet.mask(
             row.node_uuid for row in rows)):
         found = _parts(there, number, names)
-        if not found and _parts(horizon.pool, number, names):
+        if not found and _parts(snapshot.timeline, number, names):
             return None
         drawn.extend(found)
     return there.without(drawn)
 
 
-def _parts(there: pool.Pool, number: int,
-           names: Set[str]) -> list[instances.Promise]:
-    return [each for each in there.on(number)
+def _parts(there: timeline.Timeline, number: int,
+           names: Set[str]) -> list[bookings.Booking]:
+    return [each for each in there.rows[number]
             if standing.whole(each.id) in names]
 
 
-def _units(horizon: snapshots.Snapshot, homeless: Sequence[snapshots.Displaced]
+def _units(snapshot: snapshots.Snapshot,
+           homeless: Sequence[snapshots.Displaced]
            ) -> list[list[snapshots.Displaced]]:
     """Put together what has to be on one host, by when it starts."""
     found: dict[str, list[snapshots.Displaced]] = {}
     for row, wanted in homeless:
-        here = horizon.standing(horizon.fleet.number(row.node_uuid))
-        asked = here.instances.get(row.reservation_id)
-        found.setdefault(
-            row.reservation_id if asked is not None and asked.affinity
-            else standing.name(row), []).append((row, wanted))
+        here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
+        found.setdefault(lease_demands.unit_of(here, row), []).append(
+            (row, wanted))
     return sorted(found.values(),
                   key=lambda each: (each[0][0].starts_at, each[0][0].id))
 
 
 def _tell(engine: Engine, reservation_ids: Set[str]) -> None:
-    """Tell which leases have other nodes than before."""
+    """Notify which leases have other nodes than before."""
     with engine.database.snapshot() as connection:
         flags = db_lease_work.read_flags(connection, reservation_ids)
         changed = db_leases.read(connection, {

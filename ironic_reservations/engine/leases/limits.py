@@ -19,6 +19,7 @@ Only what lasts is read, never what is over.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
@@ -89,6 +90,11 @@ class Project:
         self._count = count
         self._now = now
 
+    def beside(self, held: Iterable[allowance.Held]) -> Project:
+        """Return what more it may have, were it promised more than it is."""
+        return Project(self._limits, [*self._held, *held], self._count,
+                       self._now)
+
     def check_one_more(self) -> None:
         """Check that the project may have one more lease.
 
@@ -143,6 +149,19 @@ class Project:
         begin = ask.start or self._now
         try:
             self.mosts(ask.wishes, begin, ask.end)
+        except errors.LeaseLimit:
+            return False
+        return True
+
+    def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
+                      end: datetime.datetime) -> bool:
+        """Check whether the project may have a lease at another time.
+
+        :param lease: as it is; what the project holds must be without it.
+        """
+        try:
+            for kind in _KINDS:
+                self._check(kind, _count(kind, lease), begin, end)
         except errors.LeaseLimit:
             return False
         return True
@@ -280,13 +299,13 @@ class Project:
 
 def read(allowed: limits.Limits, connection: sa.Connection,
          project_id: str | None, now: datetime.datetime,
-         without: str | None = None) -> Project:
+         *without: str) -> Project:
     """Read what a project has.
 
-    :param without: a lease that is left out of it.
+    :param without: leases that are left out of it.
     """
     held = [allowance.Held(*row) for row in db_bookings.read_of_project(
-        connection, project_id, now, without)]
+        connection, project_id, now, *without)]
     count = (db_leases.count_live(connection, project_id)
              if allowed.max_leases_per_project else 0)
     return Project(allowed, held, count, now)
@@ -301,10 +320,33 @@ def recheck(allowed: limits.Limits, connection: sa.Connection,
     :param before: the lease as it was.
     :raises Conflict: the project got something else meanwhile.
     """
+    if allowed.counted:
+        queue_up(connection, (lease.project_id,), now)
+        check_again(allowed, connection, lease, now, before)
+
+
+def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
+             now: datetime.datetime) -> None:
+    """Wait for all who write leases of some projects.
+
+    Comes first in a transaction: until its end nobody else writes any.
+    """
+    # NOTE: in one order, so that no two wait for each other.
+    for digest in sorted(hashlib.sha256(json.dumps(each).encode()).hexdigest()
+                         for each in set(project_ids)):
+        db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
+
+
+def check_again(allowed: limits.Limits, connection: sa.Connection,
+                lease: leases.Lease, now: datetime.datetime,
+                before: leases.Lease | None = None) -> None:
+    """Check a lease again, after :func:`queue_up` and before it is written.
+
+    :param before: the lease as it was.
+    :raises Conflict: the project got something else meanwhile.
+    """
     if not allowed.counted:
         return
-    digest = hashlib.sha256(json.dumps(lease.project_id).encode()).hexdigest()
-    db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
     there = read(allowed, connection, lease.project_id, now, lease.id)
     try:
         if before is None:
@@ -313,6 +355,34 @@ def recheck(allowed: limits.Limits, connection: sa.Connection,
     except errors.LeaseLimit as exc:
         # NOTE: planned anew, it is found out before, and said with offers.
         raise db_connection.Conflict(str(exc)) from exc
+
+
+def check_slid(allowed: limits.Limits, connection: sa.Connection,
+               lease: leases.Lease, now: datetime.datetime) -> None:
+    """Check a lease again that slides, after all have been written.
+
+    :raises Conflict: the project got something else meanwhile.
+    """
+    if allowed.counted and not read(
+            allowed, connection, lease.project_id, now, lease.id
+            ).permits_lease(lease, lease.start, lease.end):
+        raise db_connection.Conflict(
+            'the project of a lease got something else meanwhile')
+
+
+def held(lease: leases.Lease, begin: datetime.datetime,
+         end: datetime.datetime) -> list[allowance.Held]:
+    """Return what a lease takes of its project, were it at another time."""
+    return [allowance.Held(begin, end, kind.whole)
+            for kind in _KINDS for _ in range(_count(kind, lease))]
+
+
+def least(ask: leases.LeaseAsk,
+          begin: datetime.datetime) -> list[allowance.Held]:
+    """Return what a request takes of its project at least."""
+    return [allowance.Held(begin, ask.end, kind.whole) for kind in _KINDS
+            for place in _places(kind, ask.wishes)
+            for _ in range(ask.wishes[place].least)]
 
 
 def _places(kind: _Kind, wishes: Sequence[leases.Wish]) -> list[int]:

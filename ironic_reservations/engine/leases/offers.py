@@ -29,11 +29,10 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import offers as pool_offers
-from ironic_reservations.planner.pool import planning as pool_planning
-from ironic_reservations.planner.pool import plans as pool_plans
-from ironic_reservations.planner.pool import shares
+from ironic_reservations.planner import offers
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import shares
 
 #: How far ahead a later start is looked for, where there is no limit.
 _AHEAD = datetime.timedelta(days=366)
@@ -41,8 +40,8 @@ _AHEAD = datetime.timedelta(days=366)
 _WINDOWS = 10
 
 
-def make(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
-         demands: Sequence[instances.Wish],
+def make(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+         demands: Sequence[bookings.Demand],
          latest: datetime.datetime | None,
          project: limits.Project) -> list[dict[str, Any]]:
     """Make what would be accepted as it is, the best first.
@@ -50,37 +49,41 @@ def make(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
     :param latest: when a lease has to end, where the operator says so.
     :param project: what more it may have: at another time that may be less.
     """
-    until = latest or (max(ask.end, horizon.now) + _AHEAD)
+    until = latest or (max(ask.end, snapshot.now) + _AHEAD)
     windows = [
-        (offer.kind.value, _permitted(horizon, ask, demands, offer, until,
+        (offer.kind.value, _permitted(snapshot, ask, demands, offer, until,
                                       project))
-        for offer in pool_offers.offers(
-            horizon.pool, demands, instants.instant(horizon.now),
+        for offer in offers.offers(
+            snapshot.timeline, demands, instants.instant(snapshot.now),
             instants.instant(until))]
     return [
-        *_apart(horizon, ask, demands),
-        *(_told(kind, horizon, offered) for kind, offered in windows
-          if offered is not None),
-        *_other_class(horizon, ask, demands)]
+        *_apart(snapshot, ask, demands),
+        *(_told(kind, snapshot, *permitted) for kind, permitted in windows
+          if permitted is not None),
+        *_other_class(snapshot, ask, demands)]
 
 
-def _permitted(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
-               demands: Sequence[instances.Wish],
-               offer: pool_offers.PoolOffer, until: datetime.datetime,
-               project: limits.Project) -> leases.LeaseAsk | None:
+def _permitted(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+               demands: Sequence[bookings.Demand],
+               offer: offers.Offer, until: datetime.datetime,
+               project: limits.Project
+               ) -> tuple[leases.LeaseAsk, bool] | None:
     """Return what is offered, or a later window that the project may have.
 
-    :returns: ``None``: none was found.
+    :returns: also whether it is proved that nothing nearer can be had;
+        ``None``: none was found.
     """
-    found: pool_offers.PoolOffer | None = offer
+    found: offers.Offer | None = offer
+    nearest = True
     for _ in range(_WINDOWS):
         if found is None:
             return None
         offered = _changed(ask, demands, found.demands)
+        nearest = nearest and found.nearest
         if project.permits(offered):
-            return offered
+            return offered, nearest
         start = (project.next_start(offered)
-                 if offer.kind is pool_offers.Kind.LATER else None)
+                 if offer.kind is offers.Kind.LATER else None)
         if start is None:
             return None
         shift = instants.instant(start) - found.demands[0].start
@@ -89,25 +92,26 @@ def _permitted(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
             for demand in found.demands)
         if moved[0].end > instants.instant(until):
             return None
-        found = pool_offers.soonest(horizon.pool, moved,
-                                    instants.instant(until))
+        found = offers.soonest(snapshot.timeline, moved,
+                               instants.instant(until))
     return None
 
 
-def nowhere_together(horizon: snapshots.Snapshot, demand: instances.Wish,
+def nowhere_together(snapshot: snapshots.Snapshot, demand: bookings.Demand,
                      count: int) -> bool:
-    """Tell whether so many instances are to be together that never can be."""
-    if (isinstance(demand, bookings.Demand) or demand.affinity is not True
-            or count == 1):
+    """Return whether more have to be together than ever can be."""
+    if demand.affinity is not True or demand.amounts is None or count == 1:
         return False
+    amounts = shares.times(demand.amounts, count)
+    hosts = snapshot.timeline
     return not any(
-        all(amount <= (horizon.pool.capacities[number] or {}).get(name, 0)
-            for name, amount in shares.times(demand.amounts, count))
-        for number in fleet.members(demand.eligible & horizon.pool.compute))
+        all(amount <= (hosts.capacities[number] or {}).get(name, 0)
+            for name, amount in amounts)
+        for number in fleet.members(demand.eligible & hosts.compute))
 
 
-def _changed(ask: leases.LeaseAsk, asked: Sequence[instances.Wish],
-             demands: Sequence[instances.Wish]) -> leases.LeaseAsk:
+def _changed(ask: leases.LeaseAsk, asked: Sequence[bookings.Demand],
+             demands: Sequence[bookings.Demand]) -> leases.LeaseAsk:
     start, end = demands[0].start, demands[0].end
     # NOTE: what starts now is to be had after the minute, too.
     at_once = ask.start is None and start == asked[0].start
@@ -123,14 +127,12 @@ def _changed(ask: leases.LeaseAsk, asked: Sequence[instances.Wish],
             ask.wishes, demands, strict=True)))
 
 
-def _resized(wish: leases.Wish, demand: instances.Wish) -> leases.Wish:
-    if isinstance(demand, bookings.Demand):
-        return dataclasses.replace(wish, least=demand.least, most=demand.most)
-    return dataclasses.replace(wish, least=demand.amount, most=demand.amount)
+def _resized(wish: leases.Wish, demand: bookings.Demand) -> leases.Wish:
+    return dataclasses.replace(wish, least=demand.least, most=demand.most)
 
 
-def _other_class(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
-                 demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
+def _other_class(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+                 demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
     """Offer hosts of another class, where the class is all that is asked."""
     if len(demands) != 1:
         return []
@@ -141,17 +143,16 @@ def _other_class(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
         return []
     needed = lease_terms.requirement('', '', wish.instances)
     by_class: dict[str, list[int]] = {}
-    for number in fleet.members(horizon.usable & ~demand.eligible):
-        host = horizon.standing(number).host
+    for number in fleet.members(snapshot.usable & ~demand.eligible):
+        host = snapshot.standing(number).host
         name = host.node.resource_class
         if name is not None and needed.met_by(requirements.describe(host)):
             by_class.setdefault(name, []).append(number)
     for name, numbers in sorted(by_class.items(),
                                 key=lambda item: -len(item[1])):
         other = dataclasses.replace(demand, eligible=fleet.mask(numbers))
-        if isinstance(pool_planning.plan(horizon.pool, [other]),
-                      pool_plans.PoolPlan):
-            return [_told('other_class', horizon, dataclasses.replace(
+        if isinstance(planning.plan(snapshot.timeline, [other]), plans.Plan):
+            return [_told('other_class', snapshot, dataclasses.replace(
                 ask, wishes=(dataclasses.replace(
                     wish, hypervisor_properties='',
                     resource_properties=json.dumps(
@@ -159,39 +160,40 @@ def _other_class(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
     return []
 
 
-def _apart(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
-           demands: Sequence[instances.Wish]) -> list[dict[str, Any]]:
+def _apart(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+           demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
     """Offer any hosts to instances that asked for one together."""
-    split: list[instances.Wish] = []
+    split: list[bookings.Demand] = []
     wishes: list[leases.Wish] = []
     for wish, demand in zip(ask.wishes, demands, strict=True):
         if wish.instances is not None and nowhere_together(
-                horizon, demand, wish.most):
-            assert isinstance(demand, instances.InstanceDemand)
+                snapshot, demand, wish.most):
             demand = dataclasses.replace(demand, affinity=None)
             wish = dataclasses.replace(wish, instances=dataclasses.replace(
                 wish.instances, affinity=None))
         split.append(demand)
         wishes.append(wish)
-    if tuple(wishes) == ask.wishes or isinstance(pool_planning.plan(
-            horizon.pool, split), pool_plans.PoolRefusal):
+    if tuple(wishes) == ask.wishes or isinstance(planning.plan(
+            snapshot.timeline, split), plans.Refusal):
         return []
-    return [_told('no_affinity', horizon, dataclasses.replace(
+    return [_told('no_affinity', snapshot, dataclasses.replace(
         ask, wishes=tuple(wishes)))]
 
 
-def _told(kind: str, horizon: snapshots.Snapshot,
-          ask: leases.LeaseAsk) -> dict[str, Any]:
-    start = ask.start or horizon.now
+def _told(kind: str, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+          nearest: bool = True) -> dict[str, Any]:
+    start = ask.start or snapshot.now
     window = f'from {shown(start)} until {shown(ask.end)}'
     wanted = ' and '.join(
         f'{wish.least}' if wish.least == wish.most
         else f'{wish.least} to {wish.most}' for wish in ask.wishes)
     what = ('instances' if any(wish.instances for wish in ask.wishes)
             else 'hosts')
+    # NOTE: a search that was cut short may have missed a nearer window.
+    one = 'The nearest' if nearest else 'A possible'
     detail = {
-        'later': f'The nearest later window is {window}.',
-        'earlier': f'The nearest earlier window is {window}.',
+        'later': f'{one} later window is {window}.',
+        'earlier': f'{one} earlier window is {window}.',
         'shorter': f'A shorter lease, {window}, would be accepted.',
         'no_affinity': 'Without "affinity", on any hosts, the instances would '
                        f'be accepted {window}.',
@@ -214,7 +216,7 @@ def within_limits(kind: str, now: datetime.datetime,
 
 
 def body(ask: leases.LeaseAsk) -> dict[str, Any]:
-    """Give a request as it would be posted."""
+    """Return a request as it would be posted."""
     posted: dict[str, Any] = {
         'name': ask.name,
         'start_date': 'now' if ask.start is None else date(ask.start),
@@ -247,7 +249,7 @@ def _body(wish: leases.Wish) -> dict[str, Any]:
 
 
 def date(moment: datetime.datetime) -> str:
-    """Give a moment as a client posts it."""
+    """Return a moment as a client posts it."""
     # NOTE: the clients' own format, unless it would cut seconds off.
     if moment.second or moment.microsecond:
         return moment.isoformat()
@@ -255,7 +257,7 @@ def date(moment: datetime.datetime) -> str:
 
 
 def shown(moment: datetime.datetime) -> str:
-    """Give a moment as a sentence has it."""
+    """Return a moment as a sentence has it."""
     seconds = moment.second or moment.microsecond
     return moment.strftime('%Y-%m-%d %H:%M' + (':%S' if seconds else '')
                            + ' UTC')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Saying why a lease is refused."""
+"""Sentences on why a lease is refused."""
 
 from __future__ import annotations
 
@@ -25,23 +25,27 @@ from ironic_reservations.engine.leases import offers
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import plans as pool_plans
 
 NO_HOST_MATCHES = 'no_host_matches'
+NO_HOST_IS_OPEN = 'no_host_is_open'
 NO_HOST_TAKES_ALL = 'no_host_takes_all'
 #: How many blockers an answer lists.
 _TOLD = 20
 _MOVABLE = 'leases that have not started'
+_HOW_TO_OPEN = (
+    'No node is open to leases, so none can be granted. The operator opens '
+    'nodes with "baremetal reservation host import", or all of them with '
+    '"hosts = all" in the section [leases] of ironic-reservations.conf.')
 
 
-def refusal(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
-            demands: Sequence[instances.Wish],
-            refused: pool_plans.PoolRefusal,
+def refusal(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+            demands: Sequence[bookings.Demand],
+            refused: plans.Refusal,
             latest: datetime.datetime | None,
             project: limits.Project) -> errors.LeaseRefused:
     """Make the answer to a request that cannot be served.
@@ -50,18 +54,18 @@ def refusal(horizon: snapshots.Snapshot, ask: leases.LeaseAsk,
     :param project: what more it may have.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
-    reason = _reason(horizon, ask.project_id, place, ask.wishes[place],
+    reason = _reason(snapshot, ask.project_id, place, ask.wishes[place],
                      refused)
-    made = offers.make(horizon, ask, demands, latest, project)
+    made = offers.make(snapshot, ask, demands, latest, project)
     told = reason['detail']
     if made:
         told += ' ' + made[0]['detail']
     return errors.LeaseRefused(told, reasons=[reason], offers=made)
 
 
-def of_change(horizon: snapshots.Snapshot, project_id: str | None, place: int,
+def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
               wanted: leases.LeaseReservation,
-              refused: pool_plans.PoolRefusal,
+              refused: plans.Refusal,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Make the answer to a change that cannot be made.
 
@@ -71,7 +75,12 @@ def of_change(horizon: snapshots.Snapshot, project_id: str | None, place: int,
     :param latest: the latest end that it can be given, where a later one was
         asked for.
     """
-    reason = _reason(horizon, project_id, place, wanted, refused)
+    return _unchanged(
+        _reason(snapshot, project_id, place, wanted, refused), latest)
+
+
+def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None
+               ) -> errors.LeaseRefused:
     made = [] if latest is None else [{
         'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
         'detail': f'It can be extended until {offers.shown(latest)}.'}]
@@ -81,47 +90,68 @@ def of_change(horizon: snapshots.Snapshot, project_id: str | None, place: int,
         reasons=[reason], offers=made)
 
 
-def _reason(horizon: snapshots.Snapshot, project_id: str | None, place: int,
+def of_window(place: int, host_id: int,
+              window: maintenance.NodeWindow) -> errors.LeaseRefused:
+    """Make the answer to who would keep a host into its maintenance.
+
+    :param place: which of the reservations of the lease has the host.
+    """
+    detail = (
+        f'Reservation {place} cannot keep host {host_id}, which is in the '
+        f'maintenance window {window.window_id} from '
+        f'{offers.shown(window.starts_at)} until '
+        f'{offers.shown(window.ends_at)}.')
+    return _unchanged({
+        'code': plans.Cause.SHORTAGE.value, 'detail': detail,
+        'reservation': place, 'hosts_short': 1, 'proved': True,
+        'at': window.starts_at.isoformat(), 'blockers': []}, None)
+
+
+def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
             wanted: leases.Wish | leases.LeaseReservation,
-            refused: pool_plans.PoolRefusal) -> dict[str, Any]:
+            refused: plans.Refusal) -> dict[str, Any]:
     demand = refused.demand
     at = None if refused.at is None else instants.moment(
         max(refused.at, demand.start))
-    code, detail = _why(horizon, place, wanted, refused, at)
+    code, detail = _why(snapshot, place, wanted, refused, at)
     told = {'code': code, 'detail': detail, 'reservation': place,
             'hosts_short': refused.short, 'proved': refused.cause.proved,
             'at': None if at is None else at.isoformat(),
-            'blockers': _blockers(horizon, project_id, refused.blockers)}
+            'blockers': _blockers(snapshot, project_id, refused.blockers)}
     if wanted.instances is not None:
-        told['hosts'] = [_lacking(horizon, each)
+        told['hosts'] = [_lacking(snapshot, each)
                          for each in refused.hosts[:_TOLD]]
     return told
 
 
-def _why(horizon: snapshots.Snapshot, place: int,
+def _why(snapshot: snapshots.Snapshot, place: int,
          wanted: leases.Wish | leases.LeaseReservation,
-         refused: pool_plans.PoolRefusal,
+         refused: plans.Refusal,
          at: datetime.datetime | None) -> tuple[str, str]:
     demand = refused.demand
     count = demand.eligible.bit_count()
-    usable = (demand.eligible & horizon.usable).bit_count()
+    usable = (demand.eligible & snapshot.usable).bit_count()
     window = (f'from {offers.shown(instants.moment(demand.start))} until '
               f'{offers.shown(instants.moment(demand.end))}')
     code: str = refused.cause.value
-    if usable and offers.nowhere_together(horizon, demand, wanted.most):
+    if usable and offers.nowhere_together(snapshot, demand, wanted.most):
         return NO_HOST_TAKES_ALL, (
             f'Reservation {place} needs {wanted.most} instances on one host '
             '("affinity" is true), but no host has room for all of them, '
             'not even an empty one. Leave "affinity" out.')
-    needed = _hosts_needed(horizon, demand)
+    if not any(here is not None and (wanted.instances is not None
+                                     or not here.host.node.compute)
+               for here in snapshot.standings):
+        return NO_HOST_IS_OPEN, _HOW_TO_OPEN + _in_shares(snapshot, wanted)
+    needed = _hosts_needed(snapshot, demand)
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
             f'Not enough hosts: reservation {place} needs '
             f'{_counted(needed, "host")}; {_matching(count)}'
             + (f', and {usable} of them can be used.' if count else '.')
             + _sized(wanted)
-            + _unfit(horizon, demand.eligible & ~horizon.usable)
-            + _in_shares(horizon, wanted))
+            + _unfit(snapshot, demand.eligible & ~snapshot.usable)
+            + _in_shares(snapshot, wanted))
     if wanted.instances is not None and refused.cause.proved:
         return code, (
             f'Not enough room {window}: reservation {place} needs '
@@ -157,20 +187,20 @@ def _matching(hosts: int) -> str:
     return '1 host matches' if hosts == 1 else f'{hosts} hosts match'
 
 
-def _hosts_needed(horizon: snapshots.Snapshot, demand: instances.Wish) -> int:
+def _hosts_needed(snapshot: snapshots.Snapshot,
+                  demand: bookings.Demand) -> int:
     """Return the least number of hosts, whatever else is on them."""
-    if isinstance(demand, bookings.Demand):
+    if demand.amounts is None or demand.affinity is False or (
+            not demand.eligible & snapshot.timeline.compute):
         return demand.least
-    if demand.affinity is False or not demand.eligible & horizon.pool.compute:
-        return demand.amount
     return 1
 
 
-def _lacking(horizon: snapshots.Snapshot,
-             each: pool_plans.HostShortage) -> dict[str, Any]:
+def _lacking(snapshot: snapshots.Snapshot,
+             each: plans.HostShortage) -> dict[str, Any]:
     """Return the resources that a host has too little of, and when."""
     return {
-        'host': str(horizon.standing(each.node).host.id), 'room': each.room,
+        'host': str(snapshot.standing(each.node).host.id), 'room': each.room,
         'short': [{'resource_class': spell.resource_class,
                    'amount': spell.short,
                    'start_date': instants.moment(spell.start).isoformat(),
@@ -200,9 +230,9 @@ def _asked(request: flavors.Request) -> str:
                if traits else '') + '.')
 
 
-def _in_shares(horizon: snapshots.Snapshot,
+def _in_shares(snapshot: snapshots.Snapshot,
                wanted: leases.Wish | leases.LeaseReservation) -> str:
-    count = horizon.pool.compute.bit_count()
+    count = snapshot.timeline.compute.bit_count()
     if wanted.instances is not None or not count:
         return ''
     return (' A compute host cannot be leased as a whole: to use the '
@@ -210,19 +240,24 @@ def _in_shares(horizon: snapshots.Snapshot,
             '"virtual:instance".')
 
 
-def _unfit(horizon: snapshots.Snapshot, numbers: int) -> str:
+def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
     told = []
     for number in fleet.members(numbers)[:_TOLD]:
-        here = horizon.standing(number)
+        here = snapshot.standing(number)
         told.append(f'host {here.host.id} {here.unfit()}')
     return f' Not usable: {"; ".join(told)}.' if told else ''
 
 
-def _blockers(horizon: snapshots.Snapshot, project_id: str | None,
-              blocking: Sequence[instances.Promise]) -> list[dict[str, Any]]:
+def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
+              blocking: Sequence[bookings.Booking]) -> list[dict[str, Any]]:
+    # NOTE: the plan that failed may have moved them from where they stand.
+    reservation_ids = {standing.whole(each.id).rpartition('/')[0]
+                       for each in blocking}
     rows = {standing.name(booking): booking
-            for number in {each.node for each in blocking}
-            for booking, _ in horizon.standing(number).promised}
+            for here in snapshot.standings
+            if blocking and here is not None
+            for booking, _ in here.promised
+            if booking.reservation_id in reservation_ids}
     told: dict[tuple[Any, ...], dict[str, Any]] = {}
     for each in blocking:
         row = rows.get(standing.whole(each.id))

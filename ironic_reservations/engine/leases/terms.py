@@ -68,7 +68,7 @@ def check_terms(wanted: Iterable[requirements.Requirement]) -> None:
 
 def start(asked: datetime.datetime | None,
           now: datetime.datetime) -> datetime.datetime:
-    """Give the instant at which a lease starts.
+    """Return the instant at which a lease starts.
 
     :param asked: ``None``: now.
     :raises InvalidValue: it has passed.
@@ -115,6 +115,49 @@ def check_window(allowed: limits.Limits, begin: datetime.datetime,
             asked=int(ahead))
 
 
+def check_extension(allowed: limits.Limits, end: datetime.datetime,
+                    now: datetime.datetime) -> None:
+    """Check that a lease that has started is not extended too late.
+
+    :param allowed: the limits that hold for the caller.
+    :param end: of the lease, as it is.
+    :raises LeaseLimit: it is.
+    """
+    notice = allowed.extension_notice
+    left = int((end - now).total_seconds())
+    if left < notice:
+        latest = end - datetime.timedelta(seconds=notice)
+        raise errors.LeaseLimit(
+            f'The lease ends at {end.isoformat()}, and could be extended '
+            f'until {latest.isoformat()}, {notice} seconds before '
+            '([leases] extension_notice). Make another lease for the time '
+            'after it.', limit='extension_notice', allowed=notice, asked=left)
+
+
+def check_flexible(flexible: leases.Flexible,
+                   first: datetime.datetime) -> None:
+    """Check that a window is open for what is to be in it.
+
+    :param first: the earliest start.
+    :raises InvalidValue: the window is shorter than the duration.
+    """
+    if first + flexible.duration > flexible.latest:
+        raise errors.InvalidValue(
+            f'A lease of {flexible.duration.total_seconds():.0f} seconds that '
+            f'starts at {first.isoformat()} at the earliest does not end '
+            f'before {flexible.latest.isoformat()}. Send a longer window in '
+            '"between", or a shorter "duration".')
+
+
+def between(conf: cfg.ConfigOpts, earliest: datetime.datetime,
+            flexible: leases.Flexible) -> leases.Between:
+    """Return within which a lease may be planned."""
+    before = flexible.fix_before
+    return leases.Between(
+        earliest, flexible.latest,
+        conf.leases.fix_before if before is None else before)
+
+
 def latest_end(allowed: limits.Limits,
                now: datetime.datetime) -> datetime.datetime | None:
     """Return when every lease has to end, where the operator says so."""
@@ -125,7 +168,7 @@ def latest_end(allowed: limits.Limits,
 def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
                end: datetime.datetime,
                asked: datetime.datetime | None) -> datetime.datetime:
-    """Give when it is told that the end is near.
+    """Return when it is told that the end is near.
 
     :raises InvalidValue: that is not within the lease.
     """
@@ -180,7 +223,7 @@ def _check_instances(least: int, most: int, instances: (
 
 
 def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:
-    """Give when the reconciler has to look at a lease that has changed."""
+    """Return when the reconciler has to look at a lease that has changed."""
     if lease.status in _TURNING or any(
             booking.state is leases.BookingState.ENDING
             or booking.starts_at <= now

@@ -10,19 +10,23 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Comparing our rows with Placement, both ways.
+"""Comparing Placement with our rows, in both directions.
 
-First what is cheap: all providers in one call, and for each class those that
-have room in another.  A node that was in order, whose provider has not
-changed since, and that is free or not as it should be, is in order still.
-Only the others are looked at, one by one.
+First what is cheap: all providers in one call, for each class of nodes those
+that have room in another, and what is used of compute hosts in three.  A host
+that was in order, whose provider has not changed since, and that is to have
+the same as then, is in order still.  Only the others are looked at, one by
+one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+from typing import TypeVar
+import uuid as uuid_module
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
@@ -30,14 +34,22 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import providers_seen
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import reservation_audit
-from ironic_reservations.engine.placement import share_audit
+from ironic_reservations.engine.placement import lease_provider_audit
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
-from ironic_reservations.model import flavors
+
+_NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
+
+#: What is used of a host, by class, as far as a few calls for all tell.
+_Used = Mapping[str, int]
+#: Of a node that is free, or not known to be used.
+_FREE: _Used = {}
+_Seen = dict[str, providers_seen.Seen]
+_Row = TypeVar('_Row', holds.Hold, holds.Promise)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,187 +73,191 @@ class Report:
         return not self.differences
 
 
-@dataclasses.dataclass(frozen=True)
-class _Rows:
-    """What our database says.
-
-    :ivar nodes: of Ironic.
-    :ivar shared: what it says of compute hosts.
-    :ivar children: what is seen of reservation providers.
-    """
-
-    nodes: Mapping[str, facts.Node]
-    held: Mapping[str, list[holds.Hold]]
-    promises: Mapping[str, holds.Promise]
-    seen: Mapping[str, providers_seen.Seen]
-    shared: share_audit.Rows
-    children: Mapping[str, providers_seen.Seen]
-
-
 def audit(engine: Engine, everything: bool = False) -> Report:
-    """Compare all nodes.
+    """Compare all hosts, and what leases have on them.
 
     :param everything: look at each one, whatever was seen before.
     :raises PlacementUnavailable: it cannot be known.
     :raises DatabaseUnavailable: it cannot be known.
     """
-    rows = _read(engine)
+    seen, hosts = _read(engine)
     there = {found.uuid: found
              for found in hold_calls.client(engine).providers()}
-    free = _free(engine, rows)
-    uuids = sorted({*rows.nodes, *rows.held, *(rows.seen.keys()
-                                                & there.keys())})
-    suspects = [uuid for uuid in uuids if everything or _suspect(
-        rows, uuid, there.get(uuid), uuid in free)]
+    # NOTE: hosts that we know no more, and Placement does.
+    for uuid in seen.keys() & there.keys() - hosts.keys():
+        if seen[uuid].kind is not providers_seen.Kind.LEASE_PROVIDER:
+            hosts[uuid] = hold_audit.Host(
+                uuid, seen[uuid].kind is providers_seen.Kind.NODE)
+    used = _used(engine, hosts, there)
+    suspects = [uuid for uuid in sorted(hosts) if everything or _suspect(
+        hosts[uuid], there.get(uuid), used.get(uuid), seen.get(uuid))]
     found: list[hold_audit.Difference] = []
-    seen: dict[str, providers_seen.Seen] = {}
+    now: _Seen = {}
     in_work = 0
     for uuid in suspects:
-        view = look(engine, uuid)
-        if view is None:
-            in_work += 1
-            continue
+        view = look(engine, uuid, hosts[uuid].exclusive)
         differences = hold_audit.compare(view)
         found += differences
-        if not differences and uuid in there and view.class_name is not None:
-            seen[uuid] = providers_seen.Seen(
-                there[uuid].generation, view.class_name,
-                hold_audit.expected(view.hold, view.promise))
-    of_hosts = share_audit.find(engine, rows.shared, there, everything)
-    found += of_hosts.differences
-    seen.update(of_hosts.seen)
-    differences, children = reservation_audit.find(
-        engine, there, rows.children, everything)
+        in_work += bool(view.in_work)
+        if uuid in there and not differences and not view.in_work and (
+                view.host.class_name is not None or not view.host.exclusive):
+            now[uuid] = _as_seen(view.host, there[uuid], used.get(uuid))
+    differences, children = lease_provider_audit.find(engine, there, seen,
+                                                      everything)
     found += differences
-    seen.update(children)
-    before = {**rows.seen, **rows.shared.seen, **rows.children}
-    _remember(engine, {uuid: one for uuid, one in seen.items()
-                       if before.get(uuid) != one},
-              before.keys() - there.keys())
-    return Report(len(rows.nodes) + len(rows.shared.hosts),
-                  len(suspects) + of_hosts.looked_at,
-                  in_work + of_hosts.in_work, tuple(found))
+    _remember(engine, {uuid: one for uuid, one in {**now, **children}.items()
+                       if seen.get(uuid) != one}, seen.keys() - there.keys())
+    return Report(sum(host.node is not None for host in hosts.values()),
+                  len(suspects), in_work, tuple(found))
 
 
-def look(engine: Engine, uuid: str) -> hold_audit.View | None:
-    """Look at one node, closely.
+def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
+    """Look at one host, closely.
 
-    :returns: ``None`` where somebody is at work on it.
+    :param exclusive: whether it is, or was, a node of Ironic.
     :raises PlacementUnavailable: it cannot be known.
     """
-    before = _of_node(engine, uuid)
-    view = _view(engine, uuid, before)
-    if view is not None and hold_audit.compare(view):
+    before = read_host(engine, uuid, exclusive)
+    view = _view(engine, before)
+    if hold_audit.compare(view):
         # NOTE: what is read is not of one moment; what differs still, and
         # with the same rows, does differ.
-        view = _view(engine, uuid, before)
-        if _of_node(engine, uuid) != before:
-            return None
+        view = _view(engine, before)
+        after = read_host(engine, uuid, exclusive)
+        changed = {row.owner for row in {*before.held} ^ {*after.held}} | {
+            row.owner for row in {*before.promises} ^ {*after.promises}}
+        if exclusive and before.node != after.node:
+            changed.add(uuid)
+        if changed:
+            view = dataclasses.replace(
+                view, in_work=view.in_work | changed, usages={},
+                strays=view.strays - {row.consumer_uuid
+                                      for row in after.held})
     return view
 
 
-_OfNode = tuple[facts.Node | None, list[holds.Hold], holds.Promise | None]
+def read_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.Host:
+    """Read what our database says of a host now.
 
-
-def _of_node(engine: Engine, uuid: str) -> _OfNode:
+    :param exclusive: whether it is, or was, a node of Ironic.
+    """
     with engine.database.read() as connection:
-        promises = db_holds.read_promises(connection, engine.clock(), uuid)
-        return (db_nodes.read_nodes(connection, [uuid],
-                                    with_traits=False).get(uuid),
-                db_holds.read_of_node(connection, uuid),
-                promises[0] if promises else None)
+        return _host(uuid, exclusive, db_nodes.read_nodes(
+            connection, [uuid], with_traits=False).get(uuid),
+            db_holds.read_of_node(connection, uuid),
+            db_holds.read_promises(connection, engine.clock(), uuid))
 
 
-def _view(engine: Engine, uuid: str, of_node: _OfNode
-          ) -> hold_audit.View | None:
-    node, rows, promise = of_node
-    if any(row.state is not holds.HoldState.ACTIVE for row in rows):
-        return None
-    client = hold_calls.client(engine)
-    there = client.consumers_on(uuid)
-    usages = None if there is None else client.usages(uuid)
-    totals: dict[str, int] = {}
-    if usages and max(usages.values()) > 1:
-        inventories = client.inventories(uuid)
-        totals = {} if inventories is None else {
-            name: offered['total']
-            for name, offered in inventories.by_class.items()}
-    return hold_audit.View(
-        uuid, _class_of(node), exists=node is not None,
-        needed=(node is not None
-                and node.provision_state == facts.AVAILABLE),
-        hold=rows[0] if rows else None, promise=promise,
-        instance_uuid=None if node is None else node.instance_uuid,
-        consumers=there, strays=consumers.strays(engine, there or {}),
-        usages=usages or {}, totals=totals)
+def _host(uuid: str, exclusive: bool, node: facts.Node | None,
+          held: Iterable[holds.Hold],
+          promises: Iterable[holds.Promise]) -> hold_audit.Host:
+    return hold_audit.Host(
+        uuid, exclusive,
+        None if node is None or node.compute is exclusive else node,
+        tuple(held), tuple(promise for promise in promises
+                           if promise.exclusive is exclusive))
 
 
-def _read(engine: Engine) -> _Rows:
-    now = engine.clock()
+def _read(engine: Engine) -> tuple[_Seen, dict[str, hold_audit.Host]]:
     with engine.database.snapshot() as connection:
-        held = db_holds.read_all(connection)
         seen = providers_seen.read(connection)
+        held = _by_host(db_holds.read_all(connection))
         nodes = db_nodes.read_nodes(connection, with_traits=False)
-        promises = db_holds.read_promises(connection, now)
-    of_nodes: dict[str, list[holds.Hold]] = {}
-    for hold in held:
-        if hold.amounts is None:
-            of_nodes.setdefault(hold.node_uuid, []).append(hold)
-    children = {uuid: one for uuid, one in seen.items()
-                if one.resource_class == reservation_audit.MARK}
-    shared = share_audit.rows_of(nodes, held, promises, seen)
-    return _Rows(
-        {uuid: node for uuid, node in nodes.items() if not node.compute},
-        of_nodes,
-        {promise.node_uuid: promise for promise in promises
-         if promise.amounts is None},
-        {uuid: one for uuid, one in seen.items()
-         if uuid not in children and uuid not in shared.seen},
-        shared, children)
+        promises = _by_host(db_holds.read_promises(connection,
+                                                   engine.clock()))
+    return seen, {
+        uuid: _host(uuid, (not nodes[uuid].compute if uuid in nodes
+                           else held[uuid][0].exclusive),
+                    nodes.get(uuid), held.get(uuid, ()),
+                    promises.get(uuid, ()))
+        for uuid in nodes.keys() | held.keys()}
 
 
-def _free(engine: Engine, rows: _Rows) -> frozenset[str]:
-    """Read which nodes have room for one more; a call for each class."""
-    names = {name for node in rows.nodes.values()
-             if (name := _class_of(node)) is not None}
-    found: set[str] = set()
-    for name in sorted(names):
-        there = hold_calls.client(engine).providers(resources=f'{name}:1')
-        found |= {one.uuid for one in there
-                  if one.uuid in rows.nodes
-                  and _class_of(rows.nodes[one.uuid]) == name}
-    return frozenset(found)
+def _by_host(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        found.setdefault(row.node_uuid, []).append(row)
+    return found
 
 
-def _suspect(rows: _Rows, uuid: str, provider: placement.Provider | None,
-             free: bool) -> bool:
-    """Tell whether a node has to be looked at."""
-    node, held = rows.nodes.get(uuid), rows.held.get(uuid, [])
-    name = _class_of(node)
-    if node is None or provider is None or len(held) > 1:
-        return (bool(held) or provider is not None
-                or (name is not None and node is not None
-                    and node.provision_state == facts.AVAILABLE))
-    hold = held[0] if held else None
-    promise = rows.promises.get(uuid)
-    if name is None:
-        return hold is not None
-    to_have = hold_audit.expected(hold, promise)
-    if free:
-        return to_have is not None
-    if hold is not None and hold.state is not holds.HoldState.ACTIVE:
-        return True
-    return rows.seen.get(uuid) != providers_seen.Seen(
-        provider.generation, name, to_have)
+def _used(engine: Engine, hosts: Mapping[str, hold_audit.Host],
+          there: Collection[str]) -> dict[str, _Used]:
+    """Read what is used: of nodes those that are free, a call for each class.
+    """
+    found: dict[str, _Used] = {}
+    for name in sorted({host.class_name for host in hosts.values()
+                        if host.class_name is not None}):
+        for one in hold_calls.client(engine).providers(resources=f'{name}:1'):
+            host = hosts.get(one.uuid)
+            if host is not None and host.class_name == name:
+                found[one.uuid] = _FREE
+    shared = {uuid for uuid, host in hosts.items() if not host.exclusive}
+    if shared:
+        found.update(compute_hosts.usages(engine, shared & {*there}))
+    return found
 
 
-def _class_of(node: facts.Node | None) -> str | None:
-    if node is None:
-        return None
-    try:
-        return flavors.class_of_node(node.resource_class)
-    except ValueError:
-        return None
+def _view(engine: Engine, host: hold_audit.Host) -> hold_audit.View:
+    if host.exclusive and host.in_work:
+        return hold_audit.View(host, host.in_work)
+    client = hold_calls.client(engine)
+    allocated = client.allocated(host.uuid)
+    if allocated is None:
+        return hold_audit.View(host, host.in_work)
+    # NOTE: servers come and go on a compute host while it is read.
+    usages = (allocated.usages if allocated.steady or host.exclusive else {})
+    known = {row.consumer_uuid for row in host.held}
+    return hold_audit.View(
+        host, host.in_work, allocated.consumers,
+        consumers.strays(engine, allocated.consumers.keys() - known), usages,
+        _totals(client, host, usages))
+
+
+def _totals(client: placement.Placement, host: hold_audit.Host,
+            usages: _Used) -> dict[str, int]:
+    """Read how much there is of each class.
+
+    NOTE: of a node in use Nova reserves all, so that it is compared with all
+    that it has.
+    """
+    if host.exclusive and max(usages.values(), default=0) <= 1:
+        return {}
+    offered = client.inventories(host.uuid)
+    return {} if offered is None else {
+        name: offer['total'] if host.exclusive else int(
+            (offer['total'] - offer['reserved']) * offer['allocation_ratio'])
+        for name, offer in offered.by_class.items()}
+
+
+def _suspect(host: hold_audit.Host, provider: placement.Provider | None,
+             used: _Used | None, seen: providers_seen.Seen | None) -> bool:
+    """Return whether a host has to be looked at."""
+    if provider is None:
+        return bool(host.held) or host.needed
+    if host.exclusive:
+        if host.node is None or len(host.held) > 1:
+            return True
+        if host.class_name is None or used is _FREE:
+            return bool(host.held or (host.class_name and host.promises))
+    return bool(host.in_work) or seen != _as_seen(host, provider, used)
+
+
+def _as_seen(host: hold_audit.Host, provider: placement.Provider,
+             used: _Used | None) -> providers_seen.Seen:
+    """NOTE: a hold that somebody deletes shows in nothing but in what is
+    used.
+    """
+    state = (host.class_name,
+             sorted((hold.consumer_uuid, hold.amounts)
+                    for hold in host.held),
+             sorted((promise.owner, promise.amounts)
+                    for promise in host.promises),
+             None if used is None else sorted(used.items()))
+    return providers_seen.Seen(
+        provider.generation,
+        (providers_seen.Kind.NODE if host.exclusive
+         else providers_seen.Kind.COMPUTE_HOST),
+        str(uuid_module.uuid5(_NAMESPACE, repr(state))))
 
 
 def _remember(engine: Engine, seen: Mapping[str, providers_seen.Seen],

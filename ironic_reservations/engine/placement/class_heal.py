@@ -320,7 +320,7 @@ class _Healing:
 
 
 def _type_of(consumer: placement.Consumer) -> str:
-    """Give the type of a consumer; one that has none is an instance's."""
+    """Return the type of a consumer; one that has none is an instance's."""
     named = consumer.consumer_type
     return (consumers.INSTANCE if named in (None, placement.NO_TYPE)
             else named)

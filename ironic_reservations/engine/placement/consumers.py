@@ -38,14 +38,14 @@ _SALT = b'ironic-reservations consumer'
 
 
 def fresh() -> str:
-    """Give a consumer that has never been used."""
+    """Return a consumer that has never been used."""
     random = bytearray(uuid_module.UUID(
         bytes=secrets.token_bytes(16), version=4).bytes[:_RANDOM_BYTES])
     return str(uuid_module.UUID(bytes=bytes(random) + _digest(random)))
 
 
 def is_ours(uuid: str) -> bool:
-    """Tell whether a consumer was made by :func:`fresh`."""
+    """Return whether a consumer was made by :func:`fresh`."""
     try:
         raw = uuid_module.UUID(uuid).bytes
     except ValueError:
@@ -54,7 +54,7 @@ def is_ours(uuid: str) -> bool:
 
 
 def strays(engine: Engine, there: Iterable[str]) -> frozenset[str]:
-    """Give which consumers are ours, and have no row.
+    """Return the consumers that are ours, and have no row.
 
     :raises DatabaseUnavailable: the rows cannot be read.
     """

@@ -14,12 +14,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import hold_recovery
+from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)
@@ -60,9 +69,9 @@ def _wanted(engine: Engine) -> bool:
 
 def _hand_over(engine: Engine, owner: str, instance_uuid: str,
                project_id: str | None, user_id: str | None) -> bool:
-    """Hand one hold over; tells whether Placement answered."""
+    """Hand one hold over; return whether Placement answered."""
     try:
-        hold_cases.move(engine, owner, instance_uuid, project_id, user_id)
+        move(engine, owner, instance_uuid, project_id, user_id)
     except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
             errors.Contention) as exc:
         LOG.warning('The hold for the reservation of instance %(instance)s '
@@ -71,3 +80,75 @@ def _hand_over(engine: Engine, owner: str, instance_uuid: str,
                         'instance': instance_uuid, 'why': exc})
         return False
     return True
+
+
+def move(engine: Engine, owner: str, instance_uuid: str,
+         project_id: str | None, user_id: str | None) -> hold_cases.Verdict:
+    """Hand a held node to its instance, with nobody in between.
+
+    :returns: ``INSTANCE``: it has the node now; ``HELD``: it does not, since
+        it has something else; ``BUSY``: not known yet; ``UNKNOWN``: nothing
+        is held for that owner.
+    :raises PlacementUnavailable: nothing was changed.
+    """
+    def attempt() -> holds.Hold | None:
+        with engine.database.write() as connection:
+            held = next((row for row in db_holds.read_of_owners(
+                connection, [owner])
+                if row.state is holds.HoldState.ACTIVE
+                and not row.handed), None)
+            return held and db_holds.change(
+                connection, held, engine.clock(),
+                state=holds.HoldState.MOVING, instance_uuid=instance_uuid,
+                deadline=hold_calls.deadline(engine))
+    moving = retry.until_committed(attempt)
+    if moving is None:
+        return hold_cases.Verdict.UNKNOWN
+    try:
+        there = hold_calls.client(engine).consumer(moving.consumer_uuid)
+        if not there.allocations:
+            hold_recovery.forget(engine, moving)
+            return hold_cases.Verdict.UNKNOWN
+        answer = hold_calls.patiently(
+            engine, moving, lambda: hold_calls.client(
+                engine).post_allocations(_handed(
+                    moving, there.generation, instance_uuid,
+                    project_id or hold_cases.NOBODY,
+                    user_id or hold_cases.NOBODY)))
+    except errors.PlacementUnavailable:
+        hold_recovery.reactivate(engine, moving)
+        raise
+    return _moved(engine, moving, instance_uuid, answer)
+
+
+def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
+            project_id: str, user_id: str
+            ) -> Mapping[str, placement.Wanted]:
+    return {
+        hold.consumer_uuid: hold_calls.nothing(hold, generation),
+        instance_uuid: placement.Wanted(
+            {hold.node_uuid: hold.resources}, project_id, user_id,
+            None, consumers.INSTANCE)}
+
+
+def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
+           answer: placement.Answer) -> hold_cases.Verdict:
+    if answer.done:
+        hold_recovery.hand_over(engine, moving)
+        return hold_cases.Verdict.INSTANCE
+    if answer.outcome is placement.Outcome.UNCERTAIN:
+        return hold_cases.Verdict.BUSY
+    if answer.outcome is placement.Outcome.CONSUMER_CHANGED:
+        there = hold_calls.client(engine).consumer(instance_uuid)
+        if moving.node_uuid in there.allocations:
+            # NOTE: Nova's scheduler has claimed it, although it was held.
+            hold_release.release(engine, [moving.owner])
+            return hold_cases.Verdict.INSTANCE
+    hold_recovery.reactivate(engine, moving)
+    if answer.outcome is placement.Outcome.REFUSED:
+        raise errors.PlacementUnavailable(answer.said)
+    LOG.warning('The hold of node %(node)s was not handed to the instance '
+                '%(instance)s: %(said)s', {
+                    'node': moving.node_uuid, 'instance': instance_uuid,
+                    'said': answer.said})
+    return hold_cases.Verdict.HELD

@@ -47,13 +47,13 @@ _NO_TIMEOUT = 60
 
 
 def client(engine: Engine) -> placement.Placement:
-    """Give the client; the caller knows that holds are switched on."""
+    """Return the client; the caller knows that holds are switched on."""
     assert engine.placement is not None
     return engine.placement
 
 
 def deadline(engine: Engine) -> datetime.datetime:
-    """Give until when work on a hold that begins now may go on.
+    """Return the deadline of work on a hold that begins now.
 
     Calls are begun within the first time-out, end within the second, and
     are over in Placement when the grace is.
@@ -64,7 +64,7 @@ def deadline(engine: Engine) -> datetime.datetime:
 
 
 def in_time(engine: Engine, hold: holds.Hold) -> bool:
-    """Tell whether one more call may be begun for a hold."""
+    """Return whether one more call may be begun for a hold."""
     conf = engine.conf.placement
     return engine.clock() <= hold.deadline - datetime.timedelta(
         seconds=(conf.timeout or _NO_TIMEOUT) + conf.grace)
@@ -89,14 +89,14 @@ def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:
 
 
 def wanted(hold: holds.Hold, generation: int | None) -> placement.Wanted:
-    """Give what the consumer of a hold is to have."""
+    """Return the allocations that a hold consists of."""
     return placement.Wanted(
         {hold.node_uuid: hold.resources}, hold.project_id,
         hold.user_id, generation, consumers.TYPE)
 
 
 def nothing(hold: holds.Hold, generation: int | None) -> placement.Wanted:
-    """Give that the consumer of a hold is to have nothing."""
+    """Return no allocations, for the consumer of a hold."""
     return placement.Wanted({}, hold.project_id, hold.user_id, generation,
                             consumers.TYPE)
 
@@ -114,7 +114,7 @@ def put_all(engine: Engine, new: Sequence[holds.Hold]) -> placement.Answer:
 
 
 def is_there(engine: Engine, hold: holds.Hold) -> bool:
-    """Tell whether a hold is there now.
+    """Return whether a hold is there now.
 
     :raises PlacementUnavailable: it cannot be known.
     """
@@ -122,7 +122,7 @@ def is_there(engine: Engine, hold: holds.Hold) -> bool:
 
 
 def fence_new(engine: Engine, hold: holds.Hold) -> bool:
-    """Have a first write fail that may come late; tells whether it will.
+    """Have a first write fail that may come late; return whether it will.
 
     NOTE: it leaves an empty consumer, which Placement shows to nobody.
 
@@ -140,7 +140,7 @@ def fence_new(engine: Engine, hold: holds.Hold) -> bool:
 
 
 def fence_move(engine: Engine, hold: holds.Hold) -> bool:
-    """Have a move fail that may come late; tells whether the hold is ours.
+    """Have a move fail that may come late; return whether it is ours.
 
     :returns: ``False`` where it has been moved.
     :raises PlacementUnavailable: it cannot be known.
@@ -156,7 +156,7 @@ def fence_move(engine: Engine, hold: holds.Hold) -> bool:
 
 
 def remove(engine: Engine, hold: holds.Hold) -> bool:
-    """Take a hold away, for good; tells whether it was there.
+    """Take a hold away, for good; return whether it was there.
 
     :raises PlacementUnavailable: it is not known whether it is gone.
     """

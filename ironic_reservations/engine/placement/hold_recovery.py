@@ -128,17 +128,12 @@ def release_forsaken(engine: Engine) -> int:
 
 def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
     """Write that a hold is there; ``None`` if its row has changed."""
-    def attempt() -> holds.Hold | None:
-        with engine.database.write() as connection:
-            return db_holds.change(
-                connection, hold, engine.clock(), confirmed=True,
-                state=holds.HoldState.ACTIVE, instance_uuid=None)
-    return retry.until_committed(attempt)
+    return next(iter(reactivate_all(engine, [hold])), None)
 
 
 def reactivate_all(engine: Engine, new: Collection[holds.Hold]
                    ) -> list[holds.Hold]:
-    """Write that holds are there; gives those whose rows have not changed."""
+    """Write that holds are there; return those not changed since."""
     def attempt() -> list[holds.Hold]:
         with engine.database.write() as connection:
             changed = [db_holds.change(

@@ -22,13 +22,13 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import reservation_look
-from ironic_reservations.lifecycle.placement import reservation_providers
+from ironic_reservations.engine.placement import lease_provider_calls
+from ironic_reservations.lifecycle.placement import lease_providers
 
 
 def shown(engine: Engine, node_uuid: str, reservation_id: str,
           instance_uuid: str) -> bool:
-    """Tell whether a server has a node by a lease reservation.
+    """Return whether a server has a node by a lease reservation.
 
     :param reservation_id: the lease reservation that has the node now.
     :raises ProofUnknown: Placement does not tell.
@@ -46,5 +46,5 @@ def shown(engine: Engine, node_uuid: str, reservation_id: str,
             f'Node {node_uuid} is leased, the request shows no proof, and '
             'Placement could not tell whether the instance got the node '
             f'through that lease: {exc}', node_uuid=node_uuid) from exc
-    return there.get(reservation_look.child_of(node_uuid), {}).get(
-        reservation_providers.class_of(reservation_id), 0) > 0
+    return there.get(lease_provider_calls.child_of(node_uuid), {}).get(
+        lease_providers.class_of(reservation_id), 0) > 0

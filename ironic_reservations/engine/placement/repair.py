@@ -18,20 +18,14 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import reservation_audit
-from ironic_reservations.engine.placement import reservation_providers
-from ironic_reservations.engine.placement import share_audit
-from ironic_reservations.engine.placement import share_holds
+from ironic_reservations.engine.placement import lease_provider_audit
+from ironic_reservations.engine.placement import lease_provider_sync
 from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import (
-    share_audit as share_planner,
-)
 
 Kind = hold_audit.Kind
 
@@ -68,7 +62,7 @@ def _repair_reservations(engine: Engine,
                          differences: list[hold_audit.Difference]
                          ) -> list[Repair]:
     try:
-        said = reservation_audit.repair(engine, differences)
+        said = lease_provider_audit.repair(engine, differences)
     except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
         said = dict.fromkeys(differences, str(exc))
     return [Repair(difference, not said[difference], said[difference])
@@ -76,43 +70,19 @@ def _repair_reservations(engine: Engine,
 
 
 def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
-    if difference.shared:
-        return _repair_share(engine, difference)
     try:
-        view = placement_audit.look(engine, difference.node_uuid)
-        if view is None:
-            return Repair(difference, False, 'Another process is changing it.')
+        view = placement_audit.look(engine, difference.node_uuid,
+                                    not difference.shared)
         if difference not in hold_audit.compare(view):
-            return Repair(difference, True)
-        if difference.kind is Kind.ORPHAN:
-            said = _remove_orphan(engine, difference)
-        elif difference.kind in (Kind.HOLD_MISSING, Kind.HOLD_DIFFERS,
-                                 Kind.UNHELD):
-            said = _hold_again(engine, view)
-        elif difference.kind is Kind.PROVIDER_LEFTOVER:
-            said = _remove_provider(engine, view)
-        else:
-            said = difference.detail
-    except errors.PlacementUnavailable as exc:
-        said = str(exc)
-    return Repair(difference, not said, said)
-
-
-def _repair_share(engine: Engine,
-                  difference: hold_audit.Difference) -> Repair:
-    """Mend what differs about a compute host."""
-    try:
-        view = share_audit.look(engine, difference.node_uuid)
-        if difference not in share_planner.compare(view):
             return Repair(difference, not view.in_work, (
                 'Another process is changing it.' if view.in_work else ''))
         if difference.kind is Kind.ORPHAN:
             said = _remove_orphan(engine, difference)
-        elif difference.kind in (Kind.HOLD_MISSING, Kind.HOLD_DIFFERS):
-            said = _hold_share_again(engine, view, difference)
-        elif difference.kind is Kind.UNHELD:
-            said = _hold_shares(engine, view.host, {
-                promise.owner for promise in view.unheld()})
+        elif difference.kind in (Kind.HOLD_MISSING, Kind.HOLD_DIFFERS,
+                                 Kind.UNHELD):
+            said = _hold_again(engine, view, difference.consumer_uuid)
+        elif difference.kind is Kind.PROVIDER_LEFTOVER:
+            said = _remove_provider(engine, view.host)
         else:
             said = difference.detail
     except errors.PlacementUnavailable as exc:
@@ -120,25 +90,38 @@ def _repair_share(engine: Engine,
     return Repair(difference, not said, said)
 
 
-def _hold_share_again(engine: Engine, view: share_planner.View,
-                      difference: hold_audit.Difference) -> str:
-    """Take back what is held of a host, and hold what is promised."""
-    old = next(row for row in view.held.values()
-               if row.consumer_uuid == difference.consumer_uuid)
-    if not hold_cases.give_up(engine, old):
+def _hold_again(engine: Engine, view: hold_audit.View,
+                consumer: str | None) -> str:
+    """Hold a host for whom it is promised; return why not.
+
+    :param consumer: of the hold that is taken back before; ``None``: hold
+        all that is not held.
+    """
+    host = view.host
+    old = next((hold for hold in host.held
+                if hold.consumer_uuid == consumer), None)
+    lacking = host.unheld() if old is None else [host.promise_of(old)]
+    owners = {promise.owner for promise in lacking if promise}
+    if old is not None and not hold_release.give_up(engine, old):
         return 'It is not known whether the old hold is gone.'
-    return _hold_shares(engine, view.host, {old.owner})
-
-
-def _hold_shares(engine: Engine, host: str, owners: set[str]) -> str:
-    """Hold what is promised of a host to some; tells why not."""
-    with engine.database.read() as connection:
-        promises = db_holds.read_promises(connection, engine.clock(), host)
-    for promise in promises:
-        if promise.owner in owners and promise.amounts is not None:
-            result = share_holds.hold(engine, promise)
-            if result.verdict is not hold_cases.Verdict.HELD:
-                return result.said or f'The share is {result.verdict}.'
+    now = placement_audit.read_host(engine, host.uuid, host.exclusive)
+    if now.node is None:
+        return ''
+    # NOTE: as they are promised now, if they are; and a node that is promised
+    # twice, to a lease and within it, is held once.
+    again = [promise for promise in now.unheld()
+             if promise.owner in owners - view.in_work]
+    for promise in again[:1] if host.exclusive else again:
+        result = (hold_cases.hold_node(
+            engine, dataclasses.replace(
+                promise, instance_uuid=promise.instance_uuid
+                or now.node.instance_uuid), now.node.resource_class)
+            if host.exclusive else hold_cases.hold(engine, promise))
+        if result.verdict not in (hold_cases.Verdict.HELD,
+                                  hold_cases.Verdict.INSTANCE):
+            return result.said or (
+                f'The {"node" if host.exclusive else "share"} is '
+                f'{result.verdict}.')
     return ''
 
 
@@ -152,50 +135,18 @@ def _remove_orphan(engine: Engine,
             else answer.said)
 
 
-def _hold_again(engine: Engine, view: hold_audit.View) -> str:
-    """Hold a node for whom it is held, or promised; tells why not."""
-    owner, project, user, instance = _whose(view)
-    if view.hold is not None and not hold_cases.release(
-            engine, [view.hold.owner]):
-        return 'It is not known whether the old hold is gone.'
-    with engine.database.read() as connection:
-        node = db_nodes.read_nodes(connection, [view.node_uuid],
-                                   with_traits=False).get(view.node_uuid)
-        promised = db_holds.read_promises(connection, engine.clock(),
-                                          view.node_uuid)
-    if node is None or (view.promise is not None and not promised):
-        return ''
-    result = hold_cases.hold(engine, view.node_uuid, node.resource_class,
-                             owner, project, user, instance)
-    if result.verdict in (hold_cases.Verdict.HELD,
-                          hold_cases.Verdict.INSTANCE):
-        return ''
-    return result.said or f'The node is {result.verdict}.'
-
-
-def _whose(view: hold_audit.View
-           ) -> tuple[str, str | None, str | None, str | None]:
-    promise, hold = view.promise, view.hold
-    if promise is not None:
-        return (promise.owner, promise.project_id, promise.user_id,
-                promise.instance_uuid or view.instance_uuid)
-    assert hold is not None
-    return hold.owner, hold.project_id, hold.user_id, view.instance_uuid
-
-
-def _remove_provider(engine: Engine, view: hold_audit.View) -> str:
-    """Delete the provider of a node that is no more; tells why not."""
-    if view.hold is not None and not hold_cases.release(
-            engine, [view.hold.owner]):
+def _remove_provider(engine: Engine, host: hold_audit.Host) -> str:
+    """Delete the provider of a node that is no more; return why not."""
+    if not all(hold_release.give_up(engine, hold) for hold in host.held):
         return 'It is not known whether the hold is gone.'
     if engine.ironic is None or engine.ironic.node(
-            view.node_uuid) is not None:
+            host.uuid) is not None:
         return 'Ironic does not confirm that the node is gone.'
     # NOTE: its child may stand in the way, which Nova deletes with it.
-    said = reservation_providers.forget_host(engine, view.node_uuid)
+    said = lease_provider_sync.forget_host(engine, host.uuid)
     if said:
         return said
-    answer = hold_calls.client(engine).delete_provider(view.node_uuid)
+    answer = hold_calls.client(engine).delete_provider(host.uuid)
     return ('' if answer.outcome in (placement.Outcome.DONE,
                                      placement.Outcome.GONE)
             else answer.said)

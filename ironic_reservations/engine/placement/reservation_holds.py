@@ -58,7 +58,7 @@ _CODES: Mapping[_Verdict, str] = {
 
 
 def class_of(node: facts.Node) -> str | reasons.Reason:
-    """Give the class of a node in Placement, or why it has none."""
+    """Return the class of a node in Placement, or why it has none."""
     try:
         return flavors.class_of_node(node.resource_class)
     except ValueError as exc:
@@ -71,8 +71,7 @@ def intend(engine: Engine, connection: sa.Connection, class_name: str,
            reservation: facts.Reservation) -> holds.Hold:
     """Write, where a reservation is written, that its node will be held."""
     return hold_cases.intend(
-        engine, connection, reservation.node_uuid, class_name,
-        reservation.uuid, reservation.project_id, reservation.user_id,
+        engine, connection, _promise(reservation).of_class(class_name),
         supersede=True, state=holds.HoldState.PROMISING)
 
 
@@ -113,10 +112,8 @@ def ensure(engine: Engine,
             raise db_connection.Conflict('the reservation has changed')
         if any(row.state is holds.HoldState.ACTIVE for row in there):
             return None
-        result = hold_cases.hold(
-            engine, node.uuid, node.resource_class, reservation.uuid,
-            reservation.project_id, reservation.user_id,
-            reservation.instance_uuid)
+        result = hold_cases.hold_node(engine, _promise(reservation),
+                                      node.resource_class)
         if result.verdict is not _Verdict.BUSY:
             break
         time.sleep(_PAUSE)
@@ -155,6 +152,12 @@ def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:
     return {uuid: reasons.Reason(
         uuid, reasons.HELD_ELSEWHERE, 'has no room left in Placement')
         for uuid in classes if uuid not in may}
+
+
+def _promise(reservation: facts.Reservation) -> holds.Promise:
+    return holds.Promise(
+        reservation.uuid, reservation.node_uuid, reservation.instance_uuid,
+        reservation.project_id, reservation.user_id)
 
 
 def _end(engine: Engine, reservation: facts.Reservation) -> None:

@@ -47,7 +47,7 @@ class Audited:
 
     @property
     def remaining(self) -> tuple[hold_audit.Difference, ...]:
-        """Give what differs still."""
+        """Return the differences that are left."""
         if self.repairs is None:
             return self.report.differences
         return tuple(each.difference for each in self.repairs

@@ -130,7 +130,7 @@ class View:
 
 
 def judge(view: View) -> Verdict:
-    """Tell what comes next for a node."""
+    """Return the next step for a node."""
     node, offered = view.node, view.offered
     used = node.instance_uuid is not None
     try:
@@ -174,7 +174,7 @@ def _judge_used(view: View, offered: Inventory, name: str) -> Verdict:
 
 def _obstacle(view: View, offered: Inventory, name: str,
               mine: Mapping[str, int]) -> Verdict | None:
-    """Tell why an instance that has no class cannot be given it."""
+    """Return why an instance that has no class cannot be given it."""
     lump = is_lump(offered, name)
     others = sorted(view.consumers.keys() - {view.node.instance_uuid})
     if mine.get(name):
@@ -211,7 +211,7 @@ def _obstacle(view: View, offered: Inventory, name: str,
 
 
 def _others_with(view: View, name: str) -> list[str]:
-    """Give who else has the class."""
+    """Return the other consumers of the class."""
     return sorted(consumer for consumer, resources in view.consumers.items()
                   if consumer != view.node.instance_uuid
                   and name in resources)
@@ -224,12 +224,12 @@ def _taken(others: Sequence[str]) -> Verdict | None:
 
 
 def is_lump(offered: Inventory, name: str) -> bool:
-    """Tell whether a class is published in a lump."""
+    """Return whether a class is published in a lump."""
     return name in offered and offered[name]['step_size'] == LUMP
 
 
 def closed(view: View) -> dict[str, dict[str, Any]]:
-    """Give the inventory of a node that only a lump gets into."""
+    """Return the inventory of a node that only a lump gets into."""
     assert view.offered is not None
     name = flavors.class_of_node(view.node.resource_class)
     inventory = {each: dict(offer) for each, offer in view.offered.items()}
@@ -244,7 +244,7 @@ def closed(view: View) -> dict[str, dict[str, Any]]:
 
 
 def opened(view: View) -> dict[str, dict[str, Any]]:
-    """Give the inventory of a node as Nova publishes it."""
+    """Return the inventory of a node as Nova publishes it."""
     assert view.offered is not None
     name = flavors.class_of_node(view.node.resource_class)
     inventory = {each: dict(offer) for each, offer in view.offered.items()
@@ -256,7 +256,7 @@ def opened(view: View) -> dict[str, dict[str, Any]]:
 
 def allocation(view: View, step: Step,
                resources: Mapping[str, int]) -> dict[str, int]:
-    """Give what a consumer is to have of a node after a step.
+    """Return the resources of a consumer on a node after a step.
 
     :param resources: what it has.
     """
@@ -285,6 +285,6 @@ def _is_closed(offered: Inventory) -> bool:
 
 
 def _left_over(view: View, offered: Inventory) -> frozenset[str]:
-    """Give the old classes that nobody uses."""
+    """Return the old classes that nobody uses."""
     return frozenset((OLD & offered.keys()).difference(
         *view.consumers.values()))

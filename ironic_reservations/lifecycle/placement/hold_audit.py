@@ -19,10 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import enum
+import functools
 
 from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import flavors
 
 #: So many consumers are named in a sentence.
 _NAMED = 5
@@ -66,6 +70,7 @@ class Difference:
     :ivar detail: a sentence for people.
     :ivar reservation_id: of the lease of instances that it is about.
     :ivar shared: whether it is about a compute host.
+    :ivar resource_class: that it is about, where it is about one only.
     """
 
     kind: Kind
@@ -74,129 +79,205 @@ class Difference:
     detail: str = dataclasses.field(default='', compare=False)
     reservation_id: str = ''
     shared: bool = False
+    resource_class: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """A node of Ironic, or a compute host, as our database has it.
+
+    :ivar exclusive: whether it is held whole, as a node of Ironic is.
+    :ivar node: ``None`` where there is none any more.
+    :ivar held: what is held of it, or being taken back.
+    :ivar promises: for which it is to be held.
+    """
+
+    uuid: str
+    exclusive: bool = True
+    node: facts.Node | None = None
+    held: tuple[holds.Hold, ...] = ()
+    promises: tuple[holds.Promise, ...] = ()
+
+    @functools.cached_property
+    def class_name(self) -> str | None:
+        """Return the class of which Placement should offer one."""
+        if self.node is None or not self.exclusive:
+            return None
+        try:
+            return flavors.class_of_node(self.node.resource_class)
+        except ValueError:
+            return None
+
+    @property
+    def in_work(self) -> frozenset[str]:
+        """Return the owners whose holds somebody is at work on."""
+        return frozenset(hold.owner for hold in self.held
+                         if hold.state is not holds.HoldState.ACTIVE)
+
+    @property
+    def needed(self) -> bool:
+        """Return whether Placement should have it."""
+        return self.node is not None and (
+            not self.exclusive or (
+                self.class_name is not None
+                and self.node.provision_state == facts.AVAILABLE))
+
+    def unheld(self) -> list[holds.Promise]:
+        """Return the promises for which nothing is held."""
+        owners = {hold.owner for hold in self.held}
+        return [] if self.exclusive and owners else [
+            promise for promise in self.promises
+            if promise.owner not in owners]
+
+    def promise_of(self, hold: holds.Hold) -> holds.Promise | None:
+        """Return what a hold is for.
+
+        NOTE: one without a promise is taken back by whoever ended that.
+        """
+        return next((promise for promise in self.promises
+                     if self.exclusive or promise.owner == hold.owner), None)
+
+    def agrees(self, hold: holds.Hold, there: Mapping[str, int]) -> bool:
+        """Return whether what is there of a hold is what is promised."""
+        if self.class_name is not None:
+            return dict(there) == {self.class_name: 1}
+        promise = self.promise_of(hold)
+        return dict(there) == hold.resources and (
+            self.exclusive or promise is None
+            or promise.amounts == hold.amounts)
 
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """All that is known of one node.
+    """All that is known of one host.
 
-    :ivar class_name: by which Placement should offer it; ``None`` where it
-        should not.
-    :ivar exists: whether Ironic has it.
-    :ivar needed: whether somebody could schedule to it.
-    :ivar hold: the one that is there, as our rows say.
-    :ivar promise: what it is to be held for.
-    :ivar instance_uuid: what is on the node.
+    :ivar in_work: owners of which nothing can be said now.
     :ivar consumers: who has what of it; ``None`` without a provider.
     :ivar strays: those of them that are ours and have no row.
+    :ivar usages: by class, where they could be told.
+    :ivar totals: what there is of each class, where that was looked at.
     """
 
-    node_uuid: str
-    class_name: str | None
-    exists: bool = True
-    needed: bool = True
-    hold: holds.Hold | None = None
-    promise: holds.Promise | None = None
-    instance_uuid: str | None = None
+    host: Host
+    in_work: frozenset[str] = frozenset()
     consumers: Mapping[str, Mapping[str, int]] | None = None
     strays: frozenset[str] = frozenset()
     usages: Mapping[str, int] = dataclasses.field(default_factory=dict)
     totals: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
-def expected(hold: holds.Hold | None,
-             promise: holds.Promise | None) -> str | None:
-    """Tell who is to have a node: a hold, or the promise without one."""
-    if hold is not None:
-        return hold.consumer_uuid
-    return None if promise is None else promise.owner
+#: Sentences, about nodes of Ironic and about compute hosts.
+_NO_PROVIDER = ('The node is not in Placement; nova-compute creates its '
+                'provider.',
+                'The compute host is not in Placement. If it does not come '
+                'back, remove it from the hosts.')
+_HELD_NOWHERE = ('The held node is not in Placement.',
+                 'The held compute host is not in Placement.')
+_NOT_HELD = ('It is no longer held for {}.',
+             'No share of it is held any more for {}.')
+_STRAY = ('It is held, but for no known promise.',
+          'A share is held, but for no known promise.')
 
 
 def compare(view: View) -> list[Difference]:
-    """Find what differs about a node."""
-    return sorted(_compare(view))
+    """Find what differs about a host.
 
-
-def _compare(view: View) -> Iterator[Difference]:
-    node = view.node_uuid
-    if view.consumers is None:
-        if view.hold is not None:
-            yield Difference(
-                Kind.HOLD_MISSING, node, view.hold.consumer_uuid,
-                'The held node is not in Placement.')
-        elif view.exists and view.needed and view.class_name is not None:
-            yield Difference(
-                Kind.PROVIDER_MISSING, node, None,
-                'The node is not in Placement; nova-compute creates its '
-                'provider.')
-        return
-    if not view.exists:
-        yield Difference(
-            Kind.PROVIDER_LEFTOVER, node, None,
-            'Ironic has no such node, but Placement still has it.')
-    yield from _about_hold(view, view.consumers)
-    for consumer in view.strays:
-        yield Difference(Kind.ORPHAN, node, consumer,
-                         'It is held, but for no known promise.')
-    yield from about_usage(view.node_uuid, view.consumers, view.usages,
-                           view.totals)
-
-
-def _about_hold(view: View, consumers: Mapping[str, Mapping[str, int]]
-                ) -> Iterator[Difference]:
-    hold, promise = view.hold, view.promise
-    if hold is None:
-        if promise is not None and view.class_name is not None and not {
-                promise.instance_uuid, view.instance_uuid} & set(consumers):
-            yield Difference(
-                Kind.UNHELD, view.node_uuid, None,
-                f'It is promised ({promise.owner}), but not held, so that '
-                'others can get it.'
-                if not consumers else
-                f'It is promised ({promise.owner}), but others have it: '
-                f"{', '.join(sorted(consumers))}.")
-        return
-    there = consumers.get(hold.consumer_uuid)
-    if there is None:
-        yield Difference(
-            Kind.HOLD_MISSING, view.node_uuid, hold.consumer_uuid,
-            f'It is no longer held for {hold.owner}.')
-    elif dict(there) != {view.class_name or hold.resource_class: 1}:
-        yield Difference(
-            Kind.HOLD_DIFFERS, view.node_uuid, hold.consumer_uuid,
-            f'The hold has {told(there)}, but the node is '
-            f"{view.class_name or 'of no class'}.")
-
-
-def about_usage(node: str, consumers: Mapping[str, Mapping[str, int]],
-                usages: Mapping[str, int], totals: Mapping[str, int],
-                shared: bool = False) -> Iterator[Difference]:
-    """Find what is used by nobody, or more than there is.
-
-    :param usages: by class.
-    :param totals: what there is of each, where that was looked at.
+    NOTE: nothing can be said of a whole node while somebody is at work on it.
     """
-    for name, used in sorted(usages.items()):
+    if view.host.exclusive and view.in_work:
+        return []
+    return sorted(
+        Difference(kind, view.host.uuid, consumer, detail,
+                   shared=not view.host.exclusive,
+                   resource_class=resource_class)
+        for kind, consumer, detail, resource_class in (
+            *((*found, '') for found in _about_promises(view)),
+            *_about_usage(view)))
+
+
+_Found = Iterator[tuple[Kind, str | None, str]]
+#: With the class that it is about.
+_OfClass = Iterator[tuple[Kind, str | None, str, str]]
+
+
+def _about_promises(view: View) -> _Found:
+    """Find where what is held is not what is promised."""
+    host, shared = view.host, not view.host.exclusive
+    held = [hold for hold in host.held if hold.owner not in view.in_work]
+    if view.consumers is None:
+        for hold in held:
+            yield Kind.HOLD_MISSING, hold.consumer_uuid, _HELD_NOWHERE[shared]
+        if not held and host.needed:
+            yield Kind.PROVIDER_MISSING, None, _NO_PROVIDER[shared]
+        return
+    if host.exclusive and host.node is None:
+        yield (Kind.PROVIDER_LEFTOVER, None,
+               'Ironic has no such node, but Placement still has it.')
+    for hold in held:
+        there = view.consumers.get(hold.consumer_uuid)
+        if there is None:
+            yield (Kind.HOLD_MISSING, hold.consumer_uuid,
+                   _NOT_HELD[shared].format(hold.owner))
+        elif not host.agrees(hold, there):
+            yield (Kind.HOLD_DIFFERS, hold.consumer_uuid,
+                   f'The share held for {hold.owner} is {told(there)}, '
+                   'which is not the promised one.' if shared else
+                   f'The hold has {told(there)}, but the node is '
+                   f"{host.class_name or 'of no class'}.")
+    unheld = [promise for promise in host.unheld()
+              if promise.owner not in view.in_work]
+    if unheld and (shared or _anybodys(view, view.consumers, unheld[0])):
+        yield Kind.UNHELD, None, _unheld(view.consumers, unheld, shared)
+    for consumer in view.strays:
+        yield Kind.ORPHAN, consumer, _STRAY[shared]
+
+
+def _anybodys(view: View, consumers: Mapping[str, Mapping[str, int]],
+              promise: holds.Promise) -> bool:
+    """Return whether others than its instance may get a promised node."""
+    node = view.host.node
+    return (node is not None and view.host.class_name is not None
+            and not {promise.instance_uuid, node.instance_uuid}
+            & consumers.keys())
+
+
+def _unheld(consumers: Mapping[str, Mapping[str, int]],
+            unheld: Sequence[holds.Promise], shared: bool) -> str:
+    owner = unheld[0].owner
+    if shared:
+        return (f'{len(unheld)} of its instances are promised but not held, '
+                f'such as {owner}: others may get their resources.')
+    if consumers:
+        return (f'It is promised ({owner}), but others have it: '
+                f"{', '.join(sorted(consumers))}.")
+    return (f'It is promised ({owner}), but not held, so that others can get '
+            'it.')
+
+
+def _about_usage(view: View) -> _OfClass:
+    """Find of each class what is used by nobody, or beyond what there is."""
+    if view.consumers is None:
+        return
+    consumers = view.consumers
+    for name, used in sorted(view.usages.items()):
         owned = sum(there.get(name, 0) for there in consumers.values())
         # NOTE: servers come and go on a compute host while it is read.
-        if used > owned or (used < owned and not shared):
-            yield Difference(
-                Kind.GHOST, node, None,
-                f'{used - owned} of the {used} used {name} have no consumer. '
-                '"placement-manage db online_data_migrations" creates one, '
-                'which a later audit can name.', shared=shared)
-        if used > totals.get(name, used):
+        if used > owned or (used < owned and view.host.exclusive):
+            yield (Kind.GHOST, None,
+                   f'{used - owned} of the {used} used {name} have no '
+                   'consumer. "placement-manage db online_data_migrations" '
+                   'creates one, which a later audit can name.', name)
+        if used > view.totals.get(name, used):
             having = sorted(consumer for consumer, there in consumers.items()
                             if there.get(name))
             more = len(having) - _NAMED
-            yield Difference(
-                Kind.OVERALLOCATED, node, None,
-                f'{used} of {totals[name]} {name} are used, by '
-                f"{', '.join(having[:_NAMED])}"
-                + (f' and {more} more.' if more > 0 else '.'), shared=shared)
+            yield (Kind.OVERALLOCATED, None,
+                   f'{used} of {view.totals[name]} {name} are used, by '
+                   f"{', '.join(having[:_NAMED])}"
+                   + (f' and {more} more.' if more > 0 else '.'), name)
 
 
 def told(resources: Mapping[str, int]) -> str:
-    """Say for people what somebody has."""
+    """Return in words what somebody has."""
     return ', '.join(f'{amount} {name}'
                      for name, amount in sorted(resources.items()))

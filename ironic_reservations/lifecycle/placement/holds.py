@@ -43,13 +43,12 @@ class HoldState(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Hold:
-    """One consumer of ours, and the node that it has or may have.
+    """One consumer of ours, and the amounts of a host that it has or may have.
+
+    A node of Ironic is held whole: one of its class, and by nobody else.
 
     :ivar consumer_uuid: never used before, and never again.
-    :ivar owner: the reservation, or the booking of a lease, that the node is
-        held for.
-    :ivar resource_class: of Placement, of which the node has one; ``None``
-        where it is a share of a compute host.
+    :ivar owner: the reservation, or the booking of a lease, that it is for.
     :ivar deadline: until when whoever works on it may; for others it is out
         of bounds until then.
     :ivar confirmed: whether Placement has said that it was written.
@@ -57,14 +56,14 @@ class Hold:
         is the consumer.
     :ivar generation: counts the changes to the row; a change names the one
         that it has seen.
-    :ivar amounts: of a share of a compute host.
+    :ivar exclusive: whether nobody else may hold anything of the host.
     """
 
     id: int
     consumer_uuid: str
     node_uuid: str
     owner: str
-    resource_class: str | None
+    amounts: inventories.Amounts
     project_id: str
     user_id: str
     state: HoldState
@@ -73,28 +72,27 @@ class Hold:
     confirmed: bool = False
     instance_uuid: str | None = None
     generation: int = 0
-    amounts: inventories.Amounts | None = None
+    exclusive: bool = True
 
     @property
     def resources(self) -> dict[str, int]:
-        """Give what its consumer has of the node."""
-        if self.amounts is not None:
-            return dict(self.amounts)
-        assert self.resource_class is not None
-        return {self.resource_class: 1}
+        """Return the amounts by class."""
+        return dict(self.amounts)
 
     @property
     def handed(self) -> bool:
-        """Tell whether an instance has the node by now."""
+        """Return whether an instance has the node by now."""
         return self.consumer_uuid == self.instance_uuid
 
 
 @dataclasses.dataclass(frozen=True)
 class Promise:
-    """What has a node now, so that the node is to be held.
+    """A promise that has a host now, so that the host is to be held.
 
     :ivar owner: the reservation, or the booking of a lease.
-    :ivar amounts: its share, of a compute host; ``None``: the whole node.
+    :ivar instance_uuid: who may have the node already.
+    :ivar amounts: of the host; ``None``: all of it, see :meth:`of_class`.
+    :ivar exclusive: whether nobody else may hold anything of the host.
     """
 
     owner: str
@@ -103,3 +101,8 @@ class Promise:
     project_id: str | None
     user_id: str | None
     amounts: inventories.Amounts | None = None
+    exclusive: bool = True
+
+    def of_class(self, class_name: str) -> Promise:
+        """Return the promise of a node that offers one of a class."""
+        return dataclasses.replace(self, amounts=((class_name, 1),))

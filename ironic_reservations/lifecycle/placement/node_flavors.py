@@ -50,7 +50,7 @@ class Wish:
 
 
 def wish(document: Mapping[str, Any]) -> Wish:
-    """Tell what nodes a flavor can be put on.
+    """Return which nodes a flavor can be put on.
 
     :param document: the flavor as Nova's API shows it.
     :raises FlavorRefused: it cannot be read, or asks for what no node has.
@@ -102,7 +102,7 @@ def read(document: Mapping[str, Any]) -> flavors.Flavor:
 
 
 def shown(flavor: flavors.Flavor) -> dict[str, Any]:
-    """Give a flavor as Nova's API shows it, without its names."""
+    """Return a flavor as Nova's API shows it, without its names."""
     return {**{key: getattr(flavor, field) for field, key in _SIZES.items()},
             'extra_specs': dict(flavor.extra_specs)}
 

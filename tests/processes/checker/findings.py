@@ -255,7 +255,8 @@ def _untrue(case: Case) -> Iterator[Finding]:
 
 def _says_nothing(each: history.Exchange) -> bool:
     return each.refused or (
-        each.status == 503 and 'nothing was promised' in str(each.answer))
+        each.status == 503 and not each.repeated
+        and 'nothing was promised' in str(each.answer))
 
 
 def _over_promised(case: Case) -> Iterator[Finding]:

@@ -30,6 +30,8 @@ class Exchange:
     :ivar got: when the answer was there, or it was given up.
     :ivar status: ``None`` where no answer came.
     :ivar proof: what was shown to the guard.
+    :ivar repeated: whether it was delivered twice: the answer is of the
+        second time, and tells nothing of the first.
     """
 
     id: str
@@ -46,6 +48,7 @@ class Exchange:
     proof: str | None = None
     key: str | None = None
     error: str | None = None
+    repeated: bool = False
 
     @property
     def plain_path(self) -> str:
@@ -60,7 +63,8 @@ class Exchange:
     @property
     def refused(self) -> bool:
         """Whether the answer says that nothing was done."""
-        return self.status is not None and 400 <= self.status < 500
+        return (self.status is not None and 400 <= self.status < 500
+                and not self.repeated)
 
     @property
     def done(self) -> bool:
@@ -127,6 +131,7 @@ class History:
     :ivar late: see :meth:`Exchange.over`.
     :ivar node_ids: the uuids of nodes by their ids in Ironic.
     :ivar capacities: what compute hosts have, by their uuids.
+    :ivar all_hosts: whether all nodes could be leased.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -139,6 +144,7 @@ class History:
     node_ids: dict[int, str] = dataclasses.field(default_factory=dict)
     capacities: dict[str, dict[str, int]] = dataclasses.field(
         default_factory=dict)
+    all_hosts: bool = False
 
     def at(self, date: str) -> float:
         """Return when a date of an answer is, on the one clock."""
@@ -155,7 +161,7 @@ def read(records: Iterable[dict[str, Any]]) -> History:
     faults, snapshots = [], []
     ids: dict[int, str] = {}
     capacities: dict[str, dict[str, int]] = {}
-    wall, late = 0.0, 60.0
+    wall, late, all_hosts = 0.0, 60.0, False
     for record in records:
         match record['kind']:
             case 'sending':
@@ -175,14 +181,20 @@ def read(records: Iterable[dict[str, Any]]) -> History:
                 snapshots.append(record)
             case 'host':
                 capacities[record['uuid']] = record['capacity']
+            case 'hosts':
+                all_hosts = record['all']
             case 'clock':
                 wall, late = record['wall'], record['late']
+    for fault in faults:
+        twice = exchanges.get(str(fault.get('request')))
+        if fault['fault'] == 'repeated' and twice is not None:
+            exchanges[twice.id] = dataclasses.replace(twice, repeated=True)
     return History(
         tuple(sorted(exchanges.values(), key=lambda each: each.sent)),
         tuple(sorted(done, key=lambda each: each.began)),
         tuple(sorted(passed, key=lambda each: each.began)),
         tuple(sorted(faults, key=lambda each: each['at'])),
-        tuple(snapshots), wall, late, ids, capacities)
+        tuple(snapshots), wall, late, ids, capacities, all_hosts)
 
 
 def _of(which: Any, record: dict[str, Any], *more: str) -> Any:

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import dataclasses
+import datetime
 from typing import Any
 
 from tests.processes.checker import history
 from tests.processes.checker import owners
 
+_SECOND = datetime.timedelta(seconds=1)
 _LIVE = ('PENDING', 'STARTING', 'ACTIVE')
 _SIZES = {'VCPU': 'vcpus', 'MEMORY_MB': 'memory_mb', 'DISK_GB': 'disk_gb'}
 
@@ -31,8 +33,8 @@ class _Promise:
     """One node, or one instance on a host, from when until when."""
 
     lease: str
-    begin: str
-    end: str
+    begin: datetime.datetime
+    end: datetime.datetime
     amounts: dict[str, int]
 
 
@@ -68,8 +70,24 @@ def _promises(lease: dict[str, Any]) -> Iterator[tuple[str, _Promise]]:
         for node in reservation['nodes']:
             if node['state'] in ('planned', 'bound'):
                 yield node['uuid'], _Promise(
-                    lease['id'], lease['start_date'], lease['end_date'],
+                    lease['id'], _begin(lease), _read(lease['end_date']),
                     amounts)
+
+
+def _begin(lease: dict[str, Any]) -> datetime.datetime:
+    """Return from when on the nodes of a lease are surely promised.
+
+    NOTE: of one that was made after its start, or moved to it, not before.
+    """
+    dates = [lease.get('created_at'), lease.get('updated_at')
+             if lease['status'] == 'PENDING' else None]
+    start = _read(lease['start_date'])
+    # NOTE: these are told in whole seconds.
+    return max([start, *(_read(date) + _SECOND for date in dates if date)])
+
+
+def _read(date: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(date).replace(tzinfo=None)
 
 
 def _too_much(now: list[_Promise], has: dict[str, int] | None) -> str:

@@ -224,6 +224,26 @@ class GoodTestCase(unittest.TestCase):
 class ReadTestCase(unittest.TestCase):
     """What the files say."""
 
+    def test_request_that_was_delivered_twice(self) -> None:
+        """Its refusal tells nothing of the first time."""
+        sent = {'kind': 'exchange', 'id': 'req-1', 'who': 'one',
+                'op': 'release', 'method': 'DELETE',
+                'path': '/v1/reservations/u', 'sent': 30.0, 'got': 31.0,
+                'status': 404}
+        twice = {'kind': 'fault', 'fault': 'repeated', 'at': 30.5,
+                 'request': 'req-1'}
+        mine = {'kind': 'exchange', 'id': 'req-0', 'who': 'one',
+                'op': 'reserve', 'method': 'POST',
+                'path': '/v1/reservations', 'sent': 10.0, 'got': 10.1,
+                'status': 201, 'answer': reservation('u', 100)}
+        for records, found in (([mine, sent], ['lost']),
+                               ([mine, sent, twice], []),
+                               ([mine, sent, {**twice, 'request': 'req-0'}],
+                                ['lost'])):
+            with self.subTest(len(records)):
+                self.assertEqual(found, [each.rule for each in findings.judge(
+                    history.read(records))])
+
     def test_request_whose_answer_is_still_to_come(self) -> None:
         """It has been sent, and whoever did it has asked for it."""
         sent = {'id': 'req-1', 'who': 'one', 'op': 'deploy', 'method': 'PUT',
@@ -392,9 +412,12 @@ class BadTestCase(unittest.TestCase):
                          {'leases': list(leases)})
 
         def planned(ident: str, begin: int, end: int, node: str,
-                    vcpus: int = 0, state: str = 'planned'
+                    vcpus: int = 0, state: str = 'planned', made: int = 0,
+                    changed: int = 0, status: str = 'PENDING'
                     ) -> dict[str, Any]:
-            return {'id': ident, 'status': 'PENDING',
+            return {'id': ident, 'status': status,
+                    'created_at': date(made)[:19].replace('T', ' '),
+                    'updated_at': date(changed)[:19].replace('T', ' '),
                     'start_date': date(begin), 'end_date': date(end),
                     'reservations': [{'vcpus': vcpus, 'nodes': [
                         {'uuid': node, 'state': state}]}]}
@@ -404,6 +427,21 @@ class BadTestCase(unittest.TestCase):
                                           planned('l', 20, 30, N))),
                 ('at once', ['promised twice'], (
                     planned('k', 10, 21, N), planned('l', 20, 30, N))),
+                ('made after its start, once the node was free', [], (
+                    planned('k', 10, 21, N),
+                    planned('l', 20, 30, N, made=21))),
+                ('moved after its start, once the node was free', [], (
+                    planned('k', 10, 21, N),
+                    planned('l', 20, 30, N, changed=21))),
+                ('made after its start, before that', ['promised twice'], (
+                    planned('k', 10, 25, N),
+                    planned('l', 20, 30, N, made=21))),
+                ('made before its start', ['promised twice'], (
+                    planned('k', 10, 21, N),
+                    planned('l', 20, 30, N, made=18))),
+                ('active, and changed since', ['promised twice'], (
+                    planned('k', 10, 21, N), planned(
+                        'l', 20, 30, N, changed=25, status='ACTIVE'))),
                 ('one is being taken back', [], (
                     planned('k', 10, 21, N, state='ending'),
                     planned('l', 20, 30, N))),

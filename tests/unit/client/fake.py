@@ -56,7 +56,7 @@ class FakeService(fixtures.Fixture):
     :ivar locked: how many deploys to refuse with Ironic's own 409.
     """
 
-    maximum = '1.6'
+    maximum = '1.12'
     ironic_maximum = '1.115'
     page = 1000
     served = True
@@ -144,7 +144,7 @@ class FakeService(fixtures.Fixture):
                                  path):
             return self._node(request, *match.groups())
         if not self.served or not path.startswith(
-                ('/v1/reservations', '/v1/limits')):
+                ('/v1/reservations', '/v1/limits', '/v1/usage')):
             return 404, {'error_message': json.dumps(
                 {'code': 404, 'title': 'Not Found',
                  'description': 'The resource could not be found.'})}, []
@@ -157,6 +157,8 @@ class FakeService(fixtures.Fixture):
             raise self.answers.pop(0)
         if path == '/v1/limits':
             return self._limits(request['query'].get('project', 'red'))
+        if path == '/v1/usage':
+            return self._usage()
         return self._reservation(
             request, path.removeprefix('/v1/reservations').strip('/'))
 
@@ -168,6 +170,16 @@ class FakeService(fixtures.Fixture):
              'unit': 'leases'},
             {'limit': 'max_duration', 'allowed': None, 'used': None,
              'unit': 'seconds'}]}}, []
+
+    def _usage(self) -> tuple[int, Any, list]:
+        if _minor(self.maximum) < 10:
+            raise errors.ResourceNotFound('There is nothing at this path.')
+        hours = {'promised': 24.0, 'bound': 12.0, 'deployed': 8.0,
+                 'unused': 4.0}
+        return 200, {'usage': {
+            'first_day': '2026-03-01', 'last_day': '2026-03-01', 'hours': [
+                {'day': '2026-03-01', 'project_id': 'red',
+                 'resource_class': 'gold', **hours}], 'total': hours}}, []
 
     def _node(self, request: dict[str, Any], ident: str,
               provision: str | None) -> tuple[int, Any, list]:

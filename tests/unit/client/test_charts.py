@@ -25,6 +25,7 @@ import testtools
 from ironic_reservations.client.charts import availability
 from ironic_reservations.client.charts import lease
 from ironic_reservations.client.charts import timescale
+from tests.unit.client import zones
 
 NOON = datetime.datetime(2030, 1, 31, 12, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)
@@ -108,6 +109,33 @@ class AvailabilityChartTest(testtools.TestCase):
         self.assertEqual('4 for 4h: not within a year', drawn(
             availability.AvailabilityChart(told, '4 for 4h'))[-1])
 
+    def test_slots(self):
+        """One a line; or that there are none; or nothing was asked."""
+        told = found(of_class('gold', 4, 4), hours=1,
+                     earliest='2030-01-31T13:00:00.000000')
+        told['slots'] = [{'start_date': f'2030-01-31T{hour}:00:00.000000',
+                          'end_date': f'2030-01-31T{hour + 1}:00:00.000000'}
+                         for hour in (13, 15)]
+        self.assertEqual(
+            ['', 'The first starts in this time:',
+             '  2030-01-31 13:00:00 UTC until 2030-01-31 14:00:00 UTC',
+             '  2030-01-31 15:00:00 UTC until 2030-01-31 16:00:00 UTC'],
+            drawn(availability.AvailabilityChart(told, '4 for 1h'),
+                  width=80)[-4:])
+        told['slots'] = []
+        self.assertEqual('No start in this time would do.', drawn(
+            availability.AvailabilityChart(told, '4 for 1h'))[-1])
+
+    def test_in_the_zone_of_the_machine(self):
+        """Labels and sentences, with the name of the zone."""
+        self.useFixture(zones.Zone('Europe/Berlin'))
+        lines = drawn(availability.AvailabilityChart(found(
+            of_class('gold', 4, 4, 0, 2, 4)), local=True), width=90)
+        self.assertEqual('Free hosts from 2030-01-31 13:00:00 CET until '
+                         '2030-01-31 17:00:00 CET', lines[0])
+        self.assertIn('(from 2030-01-31 14:00:00 CET until', lines[2])
+        self.assertRegex(lines[-1], '^   13:00 +15:00 +17:00$')
+
     def test_no_hosts_of_that_kind(self):
         """It is said."""
         self.assertIn('No host matches.', drawn(
@@ -176,6 +204,16 @@ class LeasePlanTest(testtools.TestCase):
                       '-        other-uuid   planned   -'):
             self.assertIn(words, told)
         self.assertLess(told.index('start '), told.index('end is near'))
+
+    def test_in_the_zone_of_the_machine(self):
+        """The window, its labels and the events."""
+        self.useFixture(zones.Zone('Asia/Tokyo'))
+        lines = drawn(lease.LeasePlan(LEASE, NOON, local=True), width=73)
+        self.assertIn('2030-01-31 23:00:00 JST until 2030-02-01 01:00:00 JST '
+                      '(2h);', ' '.join(lines))
+        self.assertTrue(any(line.startswith('  21:00') for line in lines))
+        self.assertIn('start         2030-01-31 23:00:00 JST   UNDONE',
+                      '\n'.join(lines))
 
     def test_instances(self):
         """How many, and how large."""

@@ -28,6 +28,7 @@ from ironicclient import exc
 from ironic_reservations.client import errors
 from ironic_reservations.client.osc import limits
 from ironic_reservations.client.osc import reservation
+from ironic_reservations.client.osc import usage
 from tests.unit.client import base
 from tests.unit.client import fake
 
@@ -231,6 +232,31 @@ class CommandsTest(base.ClientTestCase):
             error = self.assertRaises(errors.NotServed, self.run_command,
                                       limits.ListLimits)
             self.assertIn('1.6', str(error))
+
+    def test_usage(self):
+        """One row for each day, or what is told apart."""
+        self.assertEqual([
+            {'Day': '2026-03-01', 'Project': 'red', 'Class': 'gold',
+             'Promised': 24.0, 'Bound': 12.0, 'Deployed': 8.0,
+             'Unused': 4.0}], self.json_of(usage.ListUsage))
+        self.assertEqual({'by': 'day,project,class'},
+                         self.service.requests[-1]['query'])
+        self.assertEqual([
+            {'Class': 'gold', 'Promised': 24.0, 'Bound': 12.0,
+             'Deployed': 8.0, 'Unused': 4.0}], self.json_of(
+                usage.ListUsage, '--by', 'class', '--first-day',
+                '2026-03-01', '--last-day', '2026-03-31', '--all-projects'))
+        self.assertEqual(
+            {'by': 'class', 'first_day': '2026-03-01',
+             'last_day': '2026-03-31', 'all_projects': 'true'},
+            self.service.requests[-1]['query'])
+
+    def test_usage_of_an_older_service(self):
+        """The version is told that would have it."""
+        self.service.maximum = '1.9'
+        error = self.assertRaises(errors.NotServed, self.run_command,
+                                  usage.ListUsage)
+        self.assertIn('1.10', str(error))
 
     def test_renew(self):
         """One of the two times is needed."""

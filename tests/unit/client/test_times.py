@@ -56,8 +56,10 @@ class TimesTest(testtools.TestCase):
                 ('2030-01-31 13:00', NOON + HOUR),
                 ('2030-01-31T13:00:00+01:00', NOON),
                 ('2030-01-31T12:00:00Z', NOON),
-                ('+1h', NOON + HOUR), ('now', 'now')):
-            self.assertEqual(wanted, times.instant(text, NOON), text)
+                ('+1h', NOON + HOUR)):
+            self.assertEqual(wanted, times.utc(times.instant(text, NOON)),
+                             text)
+        self.assertEqual('now', times.instant('now', NOON))
 
     def test_what_is_no_instant(self):
         """It is told how to write one."""

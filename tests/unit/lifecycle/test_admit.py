@@ -12,6 +12,7 @@
 
 """Admission: every case of proof, voucher, reservation and configuration."""
 
+import dataclasses
 import datetime
 import itertools
 
@@ -19,6 +20,7 @@ import testtools
 
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import facts
+from ironic_reservations.model import maintenance
 from tests import strategies
 
 NOW = strategies.NOW
@@ -27,6 +29,8 @@ Verdict = admit.Verdict
 
 PROOFS = {'none': None, 'right': 'reservation', 'wrong': 'another'}
 VOUCHERS = {'none': None, 'right': 'instance', 'wrong': 'another'}
+MAINTAINED = facts.Leased(maintained=maintenance.Maintained(
+    True, NOW + MINUTE))
 LIVE = ('reserved', 'starting', 'in_use', 'starting, past its end',
         'in_use, past its end')
 VOID = ('nothing', 'expired', 'expires now')
@@ -82,6 +86,22 @@ class TestDecisionTable(testtools.TestCase):
                              self._admit('none', voucher, held, False))
             self.assertEqual(Verdict.RESERVATION_REQUIRED,
                              self._admit('none', voucher, held, True))
+
+    def test_node_in_its_maintenance_is_used_by_nobody_new(self):
+        """Who has it keeps it, and what works on it is let through."""
+        for required, act in itertools.product((True, False), admit.Act):
+            verdict = admit.admit(admit.Claim(), None, NOW, required,
+                                  MAINTAINED, act)
+            self.assertIs(
+                Verdict.IN_MAINTENANCE if act is admit.Act.USE else
+                Verdict.RESERVATION_REQUIRED if required else Verdict.FREE,
+                verdict)
+        self.assertIs(Verdict.PROVEN, admit.admit(
+            admit.Claim('reservation'), _held('in_use'), NOW,
+            leased=MAINTAINED))
+        self.assertIs(Verdict.LEASE_PROVEN, admit.admit(
+            admit.Claim('lease'), None, NOW, leased=dataclasses.replace(
+                MAINTAINED, held=True, holder='lease')))
 
     def test_proof_without_a_live_reservation_is_invalid(self):
         for held, proof, voucher, required in itertools.product(

@@ -18,6 +18,7 @@ import os_resource_classes
 import testtools
 
 from ironic_reservations.model import flavors
+from tests.unit.model import flavors_of_all_kinds as all_kinds
 from tests.unit.model import installed_nova
 from tests.unit.model import nova_flavors
 
@@ -257,36 +258,10 @@ class TestClassOfNode(testtools.TestCase):
         self.assertRegex(flavors.class_of_node(name), r'\ACUSTOM_[A-Z0-9_]+\Z')
 
 
-amounts = (st.integers(0, 5).map(str)
-           | st.sampled_from(('-1', 'one', '1.0', '', ' 1 ', '+1', '1_0')))
-classes = st.sampled_from(('VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU',
-                           'CUSTOM_GOLD', 'CUSTOM_gold-1', 'gold', ''))
-suffixes = st.sampled_from(('', '1', '2', '_net', 'A-b'))
-traits = st.sampled_from(('CUSTOM_A', 'HW_CPU_X86_VMX', 'custom-a'))
-pairs = (st.tuples(st.builds('resources{}:{}'.format, suffixes, classes),
-                   amounts)
-         | st.tuples(st.builds('trait{}:{}'.format, suffixes, traits),
-                     st.sampled_from(('required', 'forbidden', 'maybe')))
-         | st.tuples(st.just('group_policy'),
-                     st.sampled_from(('none', 'isolate', 'any'))))
-flavors_of_all_kinds = st.builds(
-    flavors.Flavor, vcpus=st.integers(0, 4), ram_mb=st.integers(0, 4),
-    disk_gb=st.integers(0, 4), ephemeral_gb=st.integers(0, 2),
-    swap_mb=st.sampled_from((0, 1, 1024, 1025)),
-    extra_specs=st.lists(pairs, max_size=6).map(dict),
-    boots_from_volume=st.booleans())
-
-
-def as_nova(request):
-    """Give a request in the words of nova_flavors."""
-    return {group.suffix: (dict(group.resources), group.required,
-                           group.forbidden) for group in request.groups}
-
-
 class TestAgainstNova(testtools.TestCase):
     """Any flavor is read as Nova reads it, or refused; never less is asked."""
 
-    @hypothesis.given(flavors_of_all_kinds)
+    @hypothesis.given(all_kinds.FLAVORS)
     @hypothesis.example(flavors.Flavor(
         vcpus=0, ram_mb=0, disk_gb=0, swap_mb=1,
         extra_specs={'resources:CUSTOM_gold-1': '0'}))
@@ -301,7 +276,7 @@ class TestAgainstNova(testtools.TestCase):
             return
         self.assertEqual([], reading.dropped)
         self.assertTrue(nova_flavors.taken_by_placement(reading))
-        self.assertEqual(reading.groups, as_nova(request))
+        self.assertEqual(reading.groups, all_kinds.as_nova(request))
         self.assertEqual(reading.policy, request.group_policy)
 
 
@@ -314,7 +289,7 @@ class TestAgainstTheInstalledNova(testtools.TestCase):
     def test_it_reads_as_is_told_here(self):
         # NOTE: the first one takes as long as Nova takes to start.
         @hypothesis.settings(deadline=None)
-        @hypothesis.given(flavors_of_all_kinds)
+        @hypothesis.given(all_kinds.FLAVORS)
         def check(any_flavor):
             reading = nova_flavors.read(any_flavor)
             self.assertEqual((reading.groups, reading.policy),
@@ -328,5 +303,5 @@ class TestAgainstTheInstalledNova(testtools.TestCase):
                       {'hw:cpu_thread_policy': 'prefer',
                        'os:secure_boot': 'required'}):
             pinned = flavor({'hw:cpu_policy': 'dedicated', **specs})
-            self.assertEqual(as_nova(flavors.read(pinned)),
+            self.assertEqual(all_kinds.as_nova(flavors.read(pinned)),
                              self.nova.read(pinned)[0])

@@ -20,15 +20,15 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.engine.placement import reservation_flavors
-from ironic_reservations.lifecycle.placement import reservation_providers
+from ironic_reservations.engine.placement import lease_provider_flavors
+from ironic_reservations.lifecycle.placement import lease_providers
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
+from tests.unit.model import flavors_of_all_kinds as all_kinds
 from tests.unit.model import installed_nova
-from tests.unit.model import test_flavors
 
-CLASS = reservation_providers.class_of('reservation')
+CLASS = lease_providers.class_of('reservation')
 SLOT = 'CUSTOM_SLOT'
 #: What says how servers are made, and some of it a trait as well.
 _OTHERS = st.lists(st.sampled_from((
@@ -38,18 +38,18 @@ _OTHERS = st.lists(st.sampled_from((
 FLAVORS = st.builds(
     lambda flavor, others: dataclasses.replace(
         flavor, extra_specs={**flavor.extra_specs, **others}),
-    test_flavors.flavors_of_all_kinds, _OTHERS)
+    all_kinds.FLAVORS, _OTHERS)
 
 
 def private(flavor: flavors.Flavor) -> flavors.Flavor:
     """Give the flavor of a lease for another one."""
-    made = reservation_flavors.of_instances(
+    made = lease_provider_flavors.of_instances(
         instance_reservations.InstanceWish.of_flavor('f', flavor).reserved(
             'id', 'reservation', 1), False)
     return flavors.Flavor(
-        *reservation_providers.sizes_of(made),
-        reservation_providers.extra_specs(
-            'reservation', made, reservation_providers.Slots(SLOT, 'LEASES')))
+        *lease_providers.sizes_of(made),
+        lease_providers.extra_specs(
+            'reservation', made, lease_providers.Slots(SLOT, 'LEASES')))
 
 
 def asked_by_lease(flavor: flavors.Flavor) -> tuple[
@@ -79,7 +79,7 @@ class TestPrivateFlavors(testtools.TestCase):
         """Whatever the flavor was; all else of it stays."""
         made = private(flavor)
         self.assertEqual({'': asked_by_lease(flavor)},
-                         test_flavors.as_nova(flavors.read(made)))
+                         all_kinds.as_nova(flavors.read(made)))
         self.assertEqual(
             {key: value for key, value in flavor.extra_specs.items()
              if not flavors.asks(key)},

@@ -24,10 +24,10 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import standing
-from ironic_reservations.planner.pool import instances
-from ironic_reservations.planner.pool import pool
+from ironic_reservations.planner import timeline
 
 NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)
@@ -44,9 +44,9 @@ def _row(start, end, state=leases.BookingState.PLANNED):
 @st.composite
 def hosts(draw):
     """What may have come to stand on a host."""
-    return [instances.Instance(
-        str(number), start, start + length, 0, 1, (('VCPU', amount),),
-        f'group {group}', group == 0 or None, movable)
+    return [bookings.Booking(
+        str(number), start, start + length, 0, 1, movable, 0,
+        (('VCPU', amount),), f'group {group}', group == 0 or None)
         for number, (start, length, amount, movable, group) in enumerate(draw(
             st.lists(st.tuples(
                 st.integers(0, 9), st.integers(1, 4), st.integers(1, 3),
@@ -59,13 +59,13 @@ class TestDisplaced(testtools.TestCase):
     def test_what_is_left_has_room(self, there):
         out = instance_standing.displaced(CAPACITY, there)
         self.assertLessEqual(out, {each.id for each in there if each.movable})
-        pool.Pool.of([CAPACITY], [each for each in there
+        timeline.Timeline.of([CAPACITY], [each for each in there
                                   if each.id not in out])
 
     @hypothesis.given(hosts())
     def test_what_has_room_is_left_as_it_is(self, there):
         try:
-            pool.Pool.of([CAPACITY], there)
+            timeline.Timeline.of([CAPACITY], there)
         except ValueError:
             hypothesis.reject()
         self.assertEqual(frozenset(),
@@ -76,10 +76,10 @@ class TestDisplaced(testtools.TestCase):
     def test_nobody_gets_the_place_of_what_has_no_room(self, there, start,
                                                        length, amount):
         """What is drawn takes its whole share; less gets in, never more."""
-        draft = pool.Draft.empty([CAPACITY])
+        draft = timeline.Draft.empty([CAPACITY])
         draft.draw(0, there)
-        new = instances.Instance('new', start, start + length, 0, 1,
-                                 (('VCPU', amount),), 'new')
+        new = bookings.Booking('new', start, start + length, 0, 1,
+                               amounts=(('VCPU', amount),), group='new')
         fits = all(amount + sum(dict(each.amounts)['VCPU'] for each in there
                                 if each.start <= at < each.end) <= 4
                    for at in range(start, start + length))
@@ -91,8 +91,9 @@ class TestDisplaced(testtools.TestCase):
             self.assertTrue(fits)
 
     def test_group_that_has_to_be_together_is_displaced_together(self):
-        group = [instances.Instance(f'g/{count}', 0, 5, 0, 1, (('VCPU', 2),),
-                                    'g', True) for count in range(3)]
+        group = [bookings.Booking(
+            f'g/{count}', 0, 5, 0, 1, amounts=(('VCPU', 2),), group='g',
+            affinity=True) for count in range(3)]
         self.assertEqual({'g/0', 'g/1', 'g/2'},
                          instance_standing.displaced(CAPACITY, group))
 
@@ -102,11 +103,11 @@ class TestRows(testtools.TestCase):
     def test_instance_is_what_its_row_says(self):
         made = instance_standing.promise(_row(1, 3), WANTED, 5, NOW, 9,
                                              0b100001)
-        self.assertEqual(instances.Instance(
+        self.assertEqual(bookings.Booking(
             'reservation/3', instants.instant(NOW + HOUR),
-            instants.instant(NOW + 3 * HOUR), 5, 0b100001,
+            instants.instant(NOW + 3 * HOUR), 5, 0b100001, True, 9,
             (('DISK_GB', 10), ('MEMORY_MB', 1024), ('VCPU', 2)),
-            'reservation', False, True, 9), made)
+            'reservation', False), made)
 
     def test_what_has_begun_does_not_move(self):
         for row in (_row(-1, 3), _row(1, 3, leases.BookingState.BOUND)):

@@ -39,7 +39,7 @@ def _changed(number, **changes):
 class TestChecker(testtools.TestCase):
 
     def test_sound_plan_passes(self):
-        self.assertEqual([], checker.faults(THERE, DEMANDS, SOUND, 3))
+        self.assertEqual([], checker.faults(THERE, DEMANDS, SOUND, [None] * 3))
 
     def test_each_way_to_spoil_it_is_seen(self):
         for what, plan in {
@@ -63,12 +63,12 @@ class TestChecker(testtools.TestCase):
                 'made fixed': _changed(0, movable=False),
                 'other window than demanded': _changed(2, end=3)}.items():
             self.assertNotEqual(
-                [], checker.faults(THERE, DEMANDS, plan, 3), what)
+                [], checker.faults(THERE, DEMANDS, plan, [None] * 3), what)
 
     def test_margin_counts(self):
         plan = (bookings.Booking('1', 0, 4, 0, 1, margin=2),
                 bookings.Booking('2', 5, 6, 0, 1))
-        self.assertNotEqual([], checker.faults(plan, (), plan, 1))
+        self.assertNotEqual([], checker.faults(plan, (), plan, [None]))
 
     @hypothesis.settings(max_examples=150, deadline=None)
     @hypothesis.given(oracle.cases(), st.data())
@@ -89,4 +89,104 @@ class TestChecker(testtools.TestCase):
             and victim.start < other.until
             for other in plan if other.id != victim.id)
         self.assertEqual(breaks, bool(checker.faults(
-            case.there, case.demands, plan, case.nodes)))
+            case.there, case.demands, plan, case.capacities)))
+
+
+TWO = (('VCPU', 2),)
+CAPACITIES = ({'VCPU': 4}, {'VCPU': 4}, None)
+
+
+def _there(name, node, start=0, end=5, **more):
+    return bookings.Booking(f'{name}/0', start, end, node, 0b111,
+                            amounts=TWO, group=name, **more)
+
+
+HELD = (_there('moves', 0), _there('stays', 0, movable=False),
+         bookings.Booking('whole', 0, 5, 2, 0b111))
+ASKED = (bookings.Demand('new', 2, 4, 2, 2, 0b011, amounts=TWO,
+                           affinity=False),
+           bookings.Demand('host', 5, 9, 1, 2, 0b110))
+NEW = (*(bookings.Booking(f'new/{count}', 2, 4, count, 0b011, amounts=TWO,
+                          group='new', affinity=False)
+         for count in range(2)),
+       bookings.Booking('host/0', 5, 9, 1, 0b110))
+PLAN = (dataclasses.replace(HELD[0], node=1), *HELD[1:], *NEW)
+
+
+def _spoilt(number, **changes):
+    plan = list(PLAN)
+    plan[number] = dataclasses.replace(plan[number], **changes)
+    return plan
+
+
+class TestSharedHosts(testtools.TestCase):
+
+    def test_sound_plan_passes(self):
+        self.assertEqual([], checker.faults(HELD, ASKED, PLAN,
+                                                 CAPACITIES))
+
+    def test_each_way_to_spoil_it_is_seen(self):
+        group = [dataclasses.replace(_there('t', node), affinity=True)
+                 for node in (0, 1)]
+        for what, plan in {
+                'host too full': _spoilt(0, node=0),
+                'two on a node of Ironic': _spoilt(0, node=2),
+                'whole host that is shared': _spoilt(2, node=1),
+                'fixed one moved': _spoilt(1, node=1),
+                'not eligible': _spoilt(5, node=0),
+                'no such host': _spoilt(0, node=3),
+                'instance lost': PLAN[1:],
+                'instance twice': [*PLAN, PLAN[0]],
+                'demand not served': [*PLAN[:3], PLAN[3], PLAN[5]],
+                'instance of nobody': [*PLAN, _there('x', 0, 8, 9)],
+                'window shortened': _spoilt(0, end=4),
+                'smaller than promised': _spoilt(0, amounts=(('VCPU', 1),)),
+                'smaller than demanded': _spoilt(3, amounts=(('VCPU', 1),)),
+                'other window than demanded': _spoilt(3, end=3),
+                'other group than demanded': _spoilt(3, group='other'),
+                'made fixed': _spoilt(0, movable=False),
+                'affinity dropped': _spoilt(0, affinity=False),
+                'group torn apart': [*PLAN[:3], *group, *NEW],
+                'on one host though apart': [
+                    *HELD, NEW[2], *(dataclasses.replace(each, node=1)
+                                      for each in NEW[:2])]}.items():
+            self.assertNotEqual([], checker.faults(
+                HELD, ASKED, plan, CAPACITIES), what)
+
+    def test_peaks_at_different_times_do_not_count_together(self):
+        plan = [_there(str(start), 0, start, start + 5)
+                for start in (0, 0, 5, 5)]
+        plan = [dataclasses.replace(each, id=str(number))
+                for number, each in enumerate(plan)]
+        self.assertEqual([], checker.faults(plan, (), plan, CAPACITIES))
+        more = [*plan, dataclasses.replace(plan[0], id='more', start=4)]
+        self.assertNotEqual([], checker.faults(more, (), more,
+                                                    CAPACITIES))
+
+    def test_what_has_started_may_have_more_than_is_left(self):
+        begun = [dataclasses.replace(_there(str(number), 0), movable=False)
+                 for number in range(3)]
+        self.assertEqual([], checker.faults(begun, (), begun,
+                                                 CAPACITIES))
+        plan = [*begun, _there('moves', 0)]
+        self.assertNotEqual([], checker.faults(
+            [*begun, _there('moves', 1)], (), plan, CAPACITIES))
+
+    @hypothesis.settings(max_examples=80, deadline=None)
+    @hypothesis.given(oracle.shared_cases(), st.data())
+    def test_moving_one_promise_of_a_plan_is_seen_if_it_breaks_it(
+            self, case, data):
+        answer = planning.plan(case.timeline, case.demands)
+        hypothesis.assume(isinstance(answer, plans.Plan))
+        plan = list(answer.timeline.promised())
+        number = data.draw(st.integers(0, len(plan) - 1))
+        victim = plan[number]
+        node = data.draw(st.integers(0, len(case.capacities) - 1))
+        plan[number] = dataclasses.replace(victim, node=node)
+        origin = {each.id: each.node for each in case.there}
+        breaks = (not victim.eligible >> node & 1
+                  and origin.get(victim.id) != node) or (
+            not victim.movable and node != victim.node
+        ) or not oracle.sound(case.capacities, plan)
+        self.assertEqual(breaks, bool(checker.faults(
+            case.there, case.demands, plan, case.capacities)))

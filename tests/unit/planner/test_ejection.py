@@ -22,23 +22,18 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import exclusive
+from ironic_reservations.planner import ejection
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner.pool import planning as pool_planning
-from ironic_reservations.planner.pool import plans as pool_plans
-from ironic_reservations.planner.pool import pool
-from ironic_reservations.planner.pool import shared
-from ironic_reservations.planner.pool import units
+from ironic_reservations.planner import units
 from tests.judges import checker
 from tests.judges import oracle
-from tests.judges import pool_checker
-from tests.judges import pool_oracle
 
 #: Nothing but what fits as things stand, and ejection.
-ALONE = budget.Limits(proof=0, chain=0, swap=0, search=0, eject=1500)
+ALONE = budget.Limits(proof=0, chain=0, swap=0, repair=0, search=0,
+                      eject=1500)
 #: The same where a look at a host takes more.
 SHARED_ALONE = dataclasses.replace(ALONE, eject=20_000)
 NONE_PINNED = frozenset()
@@ -57,7 +52,7 @@ class TestWholeHosts(testtools.TestCase):
             case, [len(row) for row in answer.granted]))
         self.assertEqual([], checker.faults(
             case.there, case.demands, answer.timeline.promised(),
-            case.nodes))
+            case.capacities))
 
     @hypothesis.settings(max_examples=150, deadline=None)
     @hypothesis.given(oracle.crowds())
@@ -66,7 +61,7 @@ class TestWholeHosts(testtools.TestCase):
         hypothesis.assume(isinstance(answer, plans.Plan))
         self.assertEqual([], checker.faults(
             case.there, case.demands, answer.timeline.promised(),
-            case.nodes))
+            case.capacities))
 
     @hypothesis.settings(max_examples=100, deadline=None)
     @hypothesis.given(oracle.cases())
@@ -80,8 +75,9 @@ class TestWholeHosts(testtools.TestCase):
     def test_draft_is_left_alone_where_nothing_is_found(self, case):
         draft = timeline.Draft.of(case.timeline)
         for steps in (0, 3, 30, 300):
-            if exclusive.eject(draft, case.demands[0].booking(0, -1),
-                               budget.Budget(steps)):
+            if ejection.eject(draft, units.unit(
+                    [case.demands[0].booking(0, -1)], draft), NONE_PINNED,
+                    budget.Budget(steps)):
                 break
             self.assertEqual(case.timeline, draft.timeline())
 
@@ -89,30 +85,31 @@ class TestWholeHosts(testtools.TestCase):
         """All is full, nodes differ, and one has to be let in."""
         for seed in range(20):
             nodes, there, wanted = _packing(seed)
-            now = timeline.Timeline.of(nodes, there)
+            now = timeline.Timeline.of([None] * nodes, there)
             answer = planning.plan(now, [wanted], dataclasses.replace(
                 ALONE, eject=100_000))
             self.assertIsInstance(answer, plans.Plan, seed)
             self.assertEqual([], checker.faults(
-                there, [wanted], answer.timeline.promised(), nodes))
+                there, [wanted], answer.timeline.promised(),
+                [None] * nodes))
 
     def test_booking_stays_on_a_node_that_would_not_do_any_more(self):
         """Its own requirement has changed; another is what has to move."""
         there = (bookings.Booking('unfit', 0, 9, 0, 0b010),
                  bookings.Booking('fixed', 0, 9, 1, 0b010, movable=False),
                  bookings.Booking('moves', 0, 9, 2, 0b111))
-        answer = planning.plan(timeline.Timeline.of(4, there), [
+        answer = planning.plan(timeline.Timeline.of([None] * 4, there), [
             bookings.Demand('new', 0, 9, 1, 1, 0b101)],
             dataclasses.replace(ALONE, search=0))
         self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
         there = (*there[:2], dataclasses.replace(there[2], eligible=0b1111))
-        answer = planning.plan(timeline.Timeline.of(4, there), [
+        answer = planning.plan(timeline.Timeline.of([None] * 4, there), [
             bookings.Demand('new', 0, 9, 1, 1, 0b101)], ALONE)
         self.assertEqual([('moves', 3)], [
             (move.booking.id, move.node) for move in answer.moves])
 
     def test_nobody_leaves_for_what_has_no_node(self):
-        answer = planning.plan(timeline.Timeline.of(2), [
+        answer = planning.plan(timeline.Timeline.of([None] * 2), [
             bookings.Demand('new', 0, 9, 1, 1, 0)], ALONE)
         self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
 
@@ -128,11 +125,11 @@ class TestWholeHosts(testtools.TestCase):
                 super().spend(steps)
 
         steps = Counted(500)
-        draft = timeline.Draft.of(timeline.Timeline.of(2, there))
+        draft = timeline.Draft.of(timeline.Timeline.of([None] * 2, there))
         for count in range(3):
-            self.assertFalse(exclusive.eject(
-                draft, bookings.Booking(f'new/{count}', 0, 9, -1, 0b11),
-                steps))
+            wanted = bookings.Booking(f'new/{count}', 0, 9, -1, 0b11)
+            self.assertFalse(ejection.eject(
+                draft, units.unit([wanted], draft), NONE_PINNED, steps))
         self.assertLess(sum(spent), 600)
 
 
@@ -149,7 +146,7 @@ def _packing(seed):
         packed.extend((start, end, masks[node])
                       for start, end in itertools.pairwise(cuts))
     chance.shuffle(packed)
-    now = timeline.Timeline.of(nodes)
+    now = timeline.Timeline.of([None] * nodes)
     for number, (start, end, eligible) in enumerate(packed):
         wanted = bookings.Demand(str(number), start, end, 1, 1, eligible)
         answer = planning.plan(now, [wanted], dataclasses.replace(
@@ -165,48 +162,48 @@ def _packing(seed):
 class TestSharedHosts(testtools.TestCase):
 
     @hypothesis.settings(max_examples=300, deadline=None)
-    @hypothesis.given(pool_oracle.cases())
+    @hypothesis.given(oracle.shared_cases())
     def test_what_is_found_has_room(self, case):
-        answer = pool_planning.plan(case.pool, case.demands, SHARED_ALONE)
-        if isinstance(answer, pool_plans.PoolRefusal):
+        answer = planning.plan(case.timeline, case.demands, SHARED_ALONE)
+        if isinstance(answer, plans.Refusal):
             return
-        self.assertTrue(pool_oracle.exists(
+        self.assertTrue(oracle.exists(
             case, [len(row) for row in answer.granted]))
-        self.assertEqual([], pool_checker.faults(
-            case.there, case.demands, answer.pool.promised(),
+        self.assertEqual([], checker.faults(
+            case.there, case.demands, answer.timeline.promised(),
             case.capacities))
-        self.assertTrue(pool_oracle.sound(
-            case.capacities, list(answer.pool.promised())))
+        self.assertTrue(oracle.sound(
+            case.capacities, list(answer.timeline.promised())))
 
     @hypothesis.settings(max_examples=100, deadline=None)
-    @hypothesis.given(pool_oracle.cases(hosts=5, most=14, demands=3))
+    @hypothesis.given(oracle.shared_cases(hosts=5, most=14, demands=3))
     def test_what_is_found_in_a_crowd_has_room(self, case):
-        answer = pool_planning.plan(case.pool, case.demands, SHARED_ALONE)
-        hypothesis.assume(isinstance(answer, pool_plans.PoolPlan))
-        self.assertEqual([], pool_checker.faults(
-            case.there, case.demands, answer.pool.promised(),
+        answer = planning.plan(case.timeline, case.demands, SHARED_ALONE)
+        hypothesis.assume(isinstance(answer, plans.Plan))
+        self.assertEqual([], checker.faults(
+            case.there, case.demands, answer.timeline.promised(),
             case.capacities))
-        self.assertTrue(pool_oracle.sound(
-            case.capacities, list(answer.pool.promised())))
+        self.assertTrue(oracle.sound(
+            case.capacities, list(answer.timeline.promised())))
 
     @hypothesis.settings(max_examples=100, deadline=None)
-    @hypothesis.given(pool_oracle.cases())
+    @hypothesis.given(oracle.shared_cases())
     def test_one_snapshot_has_one_plan(self, case):
         first, second = (
-            pool_planning.plan(case.pool, case.demands, SHARED_ALONE)
+            planning.plan(case.timeline, case.demands, SHARED_ALONE)
             for _ in range(2))
         self.assertEqual(first, second)
 
     @hypothesis.settings(max_examples=200, deadline=None)
-    @hypothesis.given(pool_oracle.cases(hosts=3, most=8, demands=1))
+    @hypothesis.given(oracle.shared_cases(hosts=3, most=8, demands=1))
     def test_row_has_room_where_the_pool_has_it(self, case):
         """And whoever is in the way, without them there is room."""
-        draft = pool.Draft.of(case.pool)
-        part = pool_oracle.wanted(case.demands[0], 1)
+        draft = timeline.Draft.of(case.timeline)
+        part = [case.demands[0].booking(0, -1)]
         unit = units.unit(part, draft)
-        piece = shared._piece(draft, unit, True)
+        piece = ejection._piece(draft, unit, True)
         for node in fleet.members(unit.eligible):
-            row = shared.row(draft, node, NONE_PINNED)
+            row = ejection.row(draft, node, NONE_PINNED)
             cost = row.cost(piece)
             self.assertEqual(units.takes(draft, node, unit), cost <= 0)
             if math.isinf(cost):
@@ -226,15 +223,15 @@ class TestSharedHosts(testtools.TestCase):
             self.assertEqual(cost, row.cost(piece))
 
     @hypothesis.settings(max_examples=100, deadline=None)
-    @hypothesis.given(pool_oracle.cases(hosts=3, most=8, demands=1))
+    @hypothesis.given(oracle.shared_cases(hosts=3, most=8, demands=1))
     def test_host_is_given_up_only_where_what_stays_is_in_the_way(self, case):
-        draft = pool.Draft.of(case.pool)
-        unit = units.unit(pool_oracle.wanted(case.demands[0], 1), draft)
-        piece = shared._piece(draft, unit, True)
+        draft = timeline.Draft.of(case.timeline)
+        unit = units.unit([case.demands[0].booking(0, -1)], draft)
+        piece = ejection._piece(draft, unit, True)
         for node in fleet.members(unit.eligible):
             rest = draft.copy()
-            rest.draw(node, [each for each in draft.there(node)
+            rest.draw(node, [each for each in draft.rows[node]
                              if not each.movable])
             self.assertEqual(
                 units.takes(rest, node, unit),
-                shared.row(draft, node, NONE_PINNED).cost(piece) < math.inf)
+                ejection.row(draft, node, NONE_PINNED).cost(piece) < math.inf)

@@ -41,7 +41,8 @@ def _demand(start, end, least=1, most=None, eligible=AB, **more):
 
 
 def _plan(nodes, there, *demands, **more):
-    return planning.plan(timeline.Timeline.of(nodes, there), demands, **more)
+    return planning.plan(timeline.Timeline.of([None] * nodes, there),
+                         demands, **more)
 
 
 def _granted(answer):
@@ -52,8 +53,11 @@ def _granted(answer):
 def _renumbered(case, order):
     def mask(nodes):
         return fleet.mask(order[node] for node in fleet.members(nodes))
+    capacities = list(case.capacities)
+    for node, capacity in enumerate(case.capacities):
+        capacities[order[node]] = capacity
     return oracle.Case(
-        case.nodes,
+        tuple(capacities),
         tuple(dataclasses.replace(booking, node=order[booking.node],
                                   eligible=mask(booking.eligible))
               for booking in reversed(case.there)),
@@ -62,19 +66,41 @@ def _renumbered(case, order):
 
 
 class TestAgainstTheOracle(testtools.TestCase):
+    """For nodes of Ironic, for compute hosts, and for both together."""
 
     @hypothesis.settings(max_examples=500, deadline=None)
-    @hypothesis.given(oracle.cases())
+    @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_admission_is_what_can_be_assigned(self, case):
         answer = planning.plan(case.timeline, case.demands)
         self.assertEqual(oracle.best(case), _granted(answer))
         if isinstance(answer, plans.Refusal):
             self.assertTrue(answer.cause.proved)
+            self.assertIn(answer.demand, case.demands)
+            self.assertGreater(answer.short, 0)
         else:
-            self.assertTrue(answer.most)
+            self.assertTrue(answer.maximal)
             self.assertEqual([], checker.faults(
                 case.there, case.demands, answer.timeline.promised(),
-                case.nodes))
+                case.capacities))
+
+    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.given(oracle.cases() | oracle.shared_cases())
+    def test_search_alone_finds_what_can_be_assigned(self, case):
+        answer = planning.plan(case.timeline, case.demands, budget.Limits(
+            proof=0, chain=0, swap=0, repair=0, search=200_000,
+            eject=0))
+        self.assertEqual(oracle.best(case), _granted(answer))
+
+    @hypothesis.settings(max_examples=40, deadline=None)
+    @hypothesis.given(oracle.shared_cases(most=8, demands=3))
+    def test_plan_of_a_crowd_passes_the_checker(self, case):
+        answer = planning.plan(case.timeline, case.demands)
+        hypothesis.assume(isinstance(answer, plans.Plan))
+        self.assertEqual([], checker.faults(
+            case.there, case.demands, answer.timeline.promised(),
+            case.capacities))
+        self.assertTrue(oracle.sound(
+            case.capacities, list(answer.timeline.promised())))
 
     @hypothesis.settings(max_examples=300, deadline=None)
     @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
@@ -105,10 +131,10 @@ class TestAgainstTheOracle(testtools.TestCase):
         if room:
             self.assertEqual([], checker.faults(
                 case.there, case.demands, answer.timeline.promised(),
-                case.nodes))
+                case.capacities))
 
-    @hypothesis.settings(max_examples=100, deadline=None)
-    @hypothesis.given(oracle.cases(demands=3))
+    @hypothesis.settings(max_examples=160, deadline=None)
+    @hypothesis.given(oracle.cases(demands=3) | oracle.shared_cases())
     def test_order_of_demands_does_not_matter(self, case):
         least = [dataclasses.replace(demand, most=demand.least)
                  for demand in case.demands]
@@ -118,17 +144,17 @@ class TestAgainstTheOracle(testtools.TestCase):
                 oracle.exists(case, [demand.least for demand in least]),
                 isinstance(answer, plans.Plan))
 
-    @hypothesis.settings(max_examples=60, deadline=None)
-    @hypothesis.given(oracle.cases())
-    def test_order_of_nodes_does_not_matter(self, case):
+    @hypothesis.settings(max_examples=120, deadline=None)
+    @hypothesis.given(oracle.cases() | oracle.shared_cases())
+    def test_order_of_hosts_does_not_matter(self, case):
         granted = _granted(planning.plan(case.timeline, case.demands))
         for order in itertools.permutations(range(case.nodes)):
             other = _renumbered(case, order)
             self.assertEqual(granted, _granted(planning.plan(
                 other.timeline, other.demands)))
 
-    @hypothesis.settings(max_examples=100, deadline=None)
-    @hypothesis.given(oracle.cases())
+    @hypothesis.settings(max_examples=160, deadline=None)
+    @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_moves_and_grants_are_all_that_differs(self, case):
         answer = planning.plan(case.timeline, case.demands)
         hypothesis.assume(isinstance(answer, plans.Plan))
@@ -144,6 +170,25 @@ class TestAgainstTheOracle(testtools.TestCase):
 
 
 class TestNamedCases(testtools.TestCase):
+
+    def test_exchange_makes_room_by_itself(self):
+        there = [_booking('ends', 0, 3, 0), _booking('in the way', 6, 9, 0),
+                 _booking('other', 0, 5, 1)]
+        for swap, granted in ((0, None), (100, [1])):
+            self.assertEqual(granted, _granted(_plan(
+                2, there, _demand(3, 8), limits=budget.Limits(
+                    proof=0, chain=0, swap=swap, repair=0, search=0,
+                    eject=0))))
+
+    def test_no_way_of_looking_moves_what_is_fixed(self):
+        there = [_booking('fixed', 0, 9, 0, movable=False)]
+        nothing = budget.Limits(proof=0, chain=0, swap=0, repair=0, search=0,
+                                eject=0)
+        for way in ('chain', 'swap', 'search', 'eject'):
+            self.assertIsInstance(_plan(
+                2, there, _demand(0, 5, eligible=A),
+                limits=dataclasses.replace(nothing, **{way: 10_000})),
+                plans.Refusal, way)
 
     def test_hosts_pinned_at_creation_do_not_refuse_the_third_lease(self):
         there = (_booking('L1', 0, 2, 0), _booking('L2', 4, 6, 1))

@@ -50,7 +50,7 @@ class TestDraw(testtools.TestCase):
         made = standing.draw(here, 0, NOW, margin * 60 * instants.SECOND,
                              lambda _: 1)
         # Raises, where two overlap.
-        there = timeline.Timeline.of(1, made)
+        there = timeline.Timeline.of([None], made)
         windows = [(row.starts_at, row.ends_at) for row in rows]
         if reserved is not None:
             windows.append((reserved.created_at, reserved.expires_at))
@@ -58,7 +58,8 @@ class TestDraw(testtools.TestCase):
         for start, end in windows:
             at = start
             while at < end:
-                self.assertIsNotNone(draft.occupant(0, instants.instant(at)),
+                self.assertTrue(draft.between(0, instants.instant(at),
+                                              instants.instant(at) + 1),
                                      at)
                 at += HOUR / 2
         # What has begun, alone, is as it is in its row.

@@ -18,13 +18,18 @@ import pecan
 
 from ironic_reservations import policies
 from ironic_reservations.api import expose
+from ironic_reservations.api import identity
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import version
 from ironic_reservations.api.controllers.v1 import availability
+from ironic_reservations.api.controllers.v1 import calendar
+from ironic_reservations.api.controllers.v1 import calendar_token
 from ironic_reservations.api.controllers.v1 import hosts
 from ironic_reservations.api.controllers.v1 import leases
 from ironic_reservations.api.controllers.v1 import limits
+from ironic_reservations.api.controllers.v1 import maintenances
 from ironic_reservations.api.controllers.v1 import reservations
+from ironic_reservations.api.controllers.v1 import usage
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.engine import Engine
 
@@ -33,7 +38,8 @@ class Controller(rest.Controller):
     """Version 1 of the API."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
-                 metrics: api_metrics.Metrics) -> None:
+                 metrics: api_metrics.Metrics,
+                 knows: identity.Knows) -> None:
         super().__init__(engine, enforcer)
         self.reservations = reservations.ReservationsController(
             engine, enforcer, metrics)
@@ -43,7 +49,14 @@ class Controller(rest.Controller):
         setattr(self, 'os-hosts', self.hosts)
         self.availability = availability.AvailabilityController(
             engine, enforcer)
+        self.calendar = calendar.CalendarController(engine, enforcer)
+        self.feed = calendar_token.FeedController(
+            engine, enforcer, knows)
+        setattr(self, 'leases.ics', self.feed)
         self.limits = limits.LimitsController(engine, enforcer)
+        self.usage = usage.UsageController(engine, enforcer)
+        self.maintenances = maintenances.MaintenancesController(
+            engine, enforcer)
 
     @expose.expose()
     def get(self, call: expose.Call) -> pecan.Response:

@@ -19,7 +19,9 @@ from typing import Any
 import pecan
 
 from ironic_reservations import errors
+from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
+from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
@@ -49,6 +51,7 @@ class AvailabilityController(rest.Controller):
             raise errors.InvalidValue(
                 'count asks when that many hosts are free, which depends on '
                 'how long they are needed. Send duration as well, in seconds.')
+        slots = self._slots(call)
         texts = (basic.given(asked.hypervisor_properties) or '',
                  basic.given(asked.resource_properties) or '')
         visible_properties.check(self._engine, self._enforcer, context,
@@ -56,12 +59,41 @@ class AvailabilityController(rest.Controller):
         found = availability.look(
             self._engine, resource_class=basic.given(asked.resource_class),
             hypervisor_properties=texts[0], resource_properties=texts[1],
-            start=start, end=end, count=count, duration=duration)
-        return expose.answer({'availability': {
+            start=start, end=end, count=count, duration=duration,
+            slots=slots, caller=availability.Caller(
+                context.project_id, caller_limits.of(
+                    self._engine.conf, self._enforcer, context, 'leases',
+                    context.project_id)))
+        document: dict[str, Any] = {
             'start_date': dates.write(start), 'end_date': dates.write(end),
             'classes': [_shape(each) for each in found.classes],
             'earliest': None if found.earliest is None
-            else dates.write(found.earliest)}})
+            else dates.write(found.earliest)}
+        if slots is not None:
+            assert duration is not None
+            document['slots'] = [
+                {'start_date': dates.write(each), 'end_date': dates.write(
+                    each + datetime.timedelta(seconds=duration))}
+                for each in found.slots]
+        return expose.answer({'availability': document})
+
+    def _slots(self, call: expose.Call) -> int | None:
+        """Return how many slots are wanted.
+
+        NOTE: what is added to Blazar's format is asked for by our own
+        version, beside Blazar's in the same header.
+
+        :raises UnknownKey: that version has none.
+        """
+        slots: int | None = basic.given(call.query.slots)
+        if slots is not None and versions.OWN.besides(call.environ.get(
+                'HTTP_OPENSTACK_API_VERSION')) < versions.CALENDAR:
+            raise errors.UnknownKey(
+                'The query parameter slots came with version '
+                f'{versions.text(versions.CALENDAR)} of '
+                f'{versions.SERVICE_TYPE}. Ask for it in the header '
+                f'{versions.HEADER}.')
+        return slots
 
     def _window(self, asked: Any
                 ) -> tuple[datetime.datetime, datetime.datetime]:

@@ -13,9 +13,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from collections.abc import Sequence
 import json
 from typing import Any
+import uuid
 
 from ironic_reservations.api.types import dates
 from ironic_reservations.model import flavors
@@ -33,8 +35,12 @@ KEYS = frozenset((
     'updated_at', 'node_uuid', 'resource_class'))
 
 
-def shape(host: leases.Host) -> dict[str, Any]:
-    """Give what clients get of a host, its capabilities among the rest."""
+def shape(host: leases.Host,
+          public: Container[str] | None = None) -> dict[str, Any]:
+    """Give what clients get of a host, its capabilities among the rest.
+
+    :param public: names of capabilities; others are left out.
+    """
     node = host.node
     # NOTE: clients sort by it, so it is never null.
     name = node.name or node.uuid
@@ -42,7 +48,8 @@ def shape(host: leases.Host) -> dict[str, Any]:
     arch = dict(node.properties).get('cpu_arch')
     updated = host.updated_at
     return {
-        **host.capabilities,
+        **{name: value for name, value in host.capabilities.items()
+           if public is None or name in public},
         'id': str(host.id),
         'vcpus': _total(there, flavors.VCPU),
         'cpu_info': json.dumps({'arch': arch} if arch else {}),
@@ -83,3 +90,18 @@ def shape_allocation(
              'start_date': dates.write(booking.starts_at),
              'end_date': dates.write(booking.ends_at)}
             for booking, lease_id in bookings]}
+
+
+def shape_times(
+        host: leases.Host,
+        bookings: Sequence[tuple[leases.NodeBooking, str]]) -> dict[str, Any]:
+    """Return the promises of a host as those see them who see no lease.
+
+    The id of a reservation is a proof; the one that is shown instead is the
+    same for all of its hosts, and nobody can compute the proof from it.
+    """
+    shown = shape_allocation(host, bookings)
+    return {**shown, 'reservations': [
+        {**each, 'lease_id': None,
+         'id': str(uuid.uuid5(uuid.UUID(each['id']), 'allocation'))}
+        for each in shown['reservations']]}

@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pecan
@@ -41,6 +43,10 @@ class _Controller(rest.Controller):
     def _authorize(self, call: expose.Call, action: str) -> None:
         self._enforcer.authorize(call.context, _POLICY + action,
                                  {'project_id': call.context.project_id})
+
+    def _may(self, call: expose.Call, action: str) -> bool:
+        return self._enforcer.check(call.context, _POLICY + action,
+                                    {'project_id': call.context.project_id})
 
 
 class HostsController(_Controller):
@@ -77,7 +83,7 @@ class HostsController(_Controller):
         page = hosts.page(self._engine, limit,
                           basic.given(call.query.marker))
         document: dict[str, Any] = {
-            'hosts': [host_shape.shape(each) for each in page]}
+            'hosts': self._shown(call, page)}
         if limit is not None and limit == len(page):
             base = url.root(call.environ, self._engine.conf)
             document['next'] = (f'{base}{_PATH}?limit={limit}'
@@ -88,7 +94,8 @@ class HostsController(_Controller):
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show the host."""
         self._authorize(call, 'get')
-        return _answer(hosts.find(self._engine, ident))
+        shown, = self._shown(call, [hosts.find(self._engine, ident)])
+        return expose.answer({'host': shown})
 
     @expose.expose(takes_body=True)
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -106,34 +113,62 @@ class HostsController(_Controller):
         hosts.remove(self._engine, hosts.find(self._engine, ident).id)
         return expose.empty()
 
+    def _shown(self, call: expose.Call, found: Sequence[leases.Host]
+               ) -> list[dict[str, Any]]:
+        """Return hosts without what the caller may not see of them."""
+        public = None
+        if not self._may(call, 'list_private_properties'):
+            public = {each.name for each in hosts.properties(
+                self._engine, with_private=False)}
+        return [host_shape.shape(each, public) for each in found]
 
-class AllocationsController(_Controller):
+
+class _Allocations(_Controller):
+    """What is common to the answers about what hosts are promised to."""
+
+    def _shaper(self, call: expose.Call) -> Callable[
+            [leases.Host, Sequence[tuple[leases.NodeBooking, str]]],
+            dict[str, Any]]:
+        """Return what shapes an allocation for the caller.
+
+        :raises Forbidden: the policy lets the caller see none.
+        """
+        if self._may(call, 'get_allocations'):
+            return host_shape.shape_allocation
+        # NOTE: an answer that is about one lease tells which hosts it has.
+        if any(basic.given(each) is not None for each in (
+                call.query.lease_id, call.query.reservation_id)):
+            self._authorize(call, 'get_allocations')
+        self._authorize(call, 'get_allocation_times')
+        return host_shape.shape_times
+
+
+class AllocationsController(_Allocations):
     """What all hosts are promised to."""
 
     @expose.expose(query=host_types.AllocationQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
         """List the hosts that are promised, with what for."""
-        self._authorize(call, 'get_allocations')
+        shape = self._shaper(call)
         return expose.answer({'allocations': [
-            host_shape.shape_allocation(*each) for each in hosts.allocations(
+            shape(*each) for each in hosts.allocations(
                 self._engine, basic.given(call.query.lease_id),
                 basic.given(call.query.reservation_id))]})
 
 
-class AllocationController(_Controller):
+class AllocationController(_Allocations):
     """What one host is promised to."""
 
     @expose.expose(query=host_types.AllocationQuery)
     def get(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show what the host is promised to."""
-        self._authorize(call, 'get_allocations')
+        shape = self._shaper(call)
         host = hosts.find(self._engine, ident)
         found = hosts.allocations(
             self._engine, basic.given(call.query.lease_id),
             basic.given(call.query.reservation_id), host.id)
         bookings = found[0][1] if found else []
-        return expose.answer({
-            'allocation': host_shape.shape_allocation(host, bookings)})
+        return expose.answer({'allocation': shape(host, bookings)})
 
 
 class PropertiesController(_Controller):

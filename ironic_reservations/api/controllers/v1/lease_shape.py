@@ -17,6 +17,7 @@ anything cleverer would take longer than reading them from the database.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ironic_reservations.api.types import dates
@@ -46,9 +47,32 @@ def shape(lease: leases.Lease, **more: Any) -> dict[str, Any]:
         'updated_at': None if updated is None else dates.write_short(updated),
         'reservations': [_reservation(lease.id, each)
                          for each in lease.reservations],
-        'events': [_event(lease.id, each) for each in lease.events],
+        'events': _events(lease.id, lease.events),
         'waiting': lease.waiting,
         **more,
+    }
+
+
+def dates_left_open(lease: leases.Lease) -> dict[str, Any]:
+    """Return what clients get of the dates that a lease leaves open."""
+    between = lease.between
+    return {
+        'between': None if between is None else [
+            dates.write(between.earliest), dates.write(between.latest)],
+        'duration': round((lease.end - lease.start).total_seconds()),
+        'fix_before': None if between is None else between.fix_before,
+        'fixed': between is None or between.fix_at is None,
+    }
+
+
+def queue(lease: leases.Lease) -> dict[str, Any]:
+    """Return what clients get of what a lease waits for."""
+    queued = lease.queued
+    return {
+        'queued': lease.waits,
+        'promised_start': None if queued is None else dates.write(
+            queued.promised),
+        'priority': None if queued is None else queued.priority,
     }
 
 
@@ -98,6 +122,14 @@ def _instances(wanted: instance_reservations.InstanceReservation
     if wanted.flavor is not None:
         shape['source_flavor'] = node_flavors.shown(wanted.flavor)
     return shape
+
+
+# NOTE: of leases that have not changed, these are the same objects as for
+# the page before, and to write three dates each takes longest.
+@functools.lru_cache(maxsize=5000)
+def _events(lease_id: str,
+            events: tuple[leases.Event, ...]) -> list[dict[str, Any]]:
+    return [_event(lease_id, each) for each in events]
 
 
 def _event(lease_id: str, event: leases.Event) -> dict[str, Any]:

@@ -59,7 +59,10 @@ class LeasesController(rest.Controller):
                                  {'project_id': context.project_id})
         ask = lease_body.new_lease(
             call.document, self._engine.clock(), context.project_id,
-            context.user_id, _idempotency_key(call))
+            context.user_id, _idempotency_key(call), _own_version(call))
+        if ask.priority and self._enforcer.projects:
+            self._enforcer.authorize(context, _POLICY + 'set_priority',
+                                     {'project_id': context.project_id})
         visible_properties.check(
             self._engine, self._enforcer, context,
             ((wish.hypervisor_properties, wish.resource_properties)
@@ -197,12 +200,21 @@ def _shaped(engine: Engine, call: expose.Call,
     NOTE: what is added to Blazar's format is asked for by our own version,
     beside Blazar's in the same header.
     """
-    if versions.OWN.besides(call.environ.get(
-            'HTTP_OPENSTACK_API_VERSION')) < versions.DEGRADED:
+    minor = _own_version(call)
+    if minor < versions.DEGRADED:
         return [lease_shape.shape(each) for each in found]
     reasons = lease_health.reasons(engine, found)
-    return [lease_shape.shape(each, degraded_reason=reasons.get(each.id))
-            for each in found]
+    return [lease_shape.shape(
+        each, degraded_reason=reasons.get(each.id),
+        **(lease_shape.dates_left_open(each) if minor >= versions.FLEXIBLE
+           else {}), **(lease_shape.queue(each) if minor >= versions.QUEUE
+                        else {})) for each in found]
+
+
+def _own_version(call: expose.Call) -> int:
+    """Return which of our own versions is asked for beside Blazar's."""
+    return versions.OWN.besides(call.environ.get(
+        'HTTP_OPENSTACK_API_VERSION'))
 
 
 def _idempotency_key(call: expose.Call) -> str | None:

@@ -1,0 +1,100 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How often, and how many at once, users may try to sign in.
+
+NOTE: in this process: each one has its own counts, so that N of them allow N
+times as much. Keystone counts for itself, if it is told to.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+import contextlib
+import hashlib
+import threading
+
+from ironic_reservations import clock
+from ironic_reservations import errors
+
+#: How many failures one user may have from one address, in how many seconds.
+FAILURES = 10
+WINDOW = 300.0
+#: How many are looked at, at once, and how long, in seconds, others wait.
+_AT_ONCE = 4
+_WAIT = 1.0
+#: How many users and addresses are remembered; the oldest are forgotten.
+_REMEMBERED = 10000
+
+
+class Attempts:
+    """Counts failures, and lets a few in at a time.
+
+    :param timer: tells the seconds since some moment.
+    """
+
+    def __init__(self, timer: clock.Timer = clock.elapsed) -> None:
+        self._timer = timer
+        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(_AT_ONCE)
+        #: When the first failure was, and how many there have been since.
+        self._failures: collections.OrderedDict[bytes, tuple[float, int]] = (
+            collections.OrderedDict())
+
+    @contextlib.contextmanager
+    def one(self, address: str, user: str) -> Iterator[None]:
+        """Let somebody try once.
+
+        :param address: whence the request comes.
+        :raises TooManyAttempts: it was tried too often, or by too many.
+        """
+        # NOTE: names are the client's, so that of each as much is kept as of
+        # any other, and what is kept cannot be read.
+        who = hashlib.sha256(f'{address}\0{user}'.encode(
+            'utf-8', 'surrogatepass')).digest()
+        self._check(who)
+        if not self._free.acquire(timeout=_WAIT):
+            raise errors.TooManyAttempts(
+                'Too many users are signing in at the same time. Try again '
+                'in a moment.', 1)
+        try:
+            yield
+        except errors.SignInRefused:
+            self._count(who)
+            raise
+        else:
+            with self._lock:
+                self._failures.pop(who, None)
+        finally:
+            self._free.release()
+
+    def _check(self, who: bytes) -> None:
+        now = self._timer()
+        with self._lock:
+            since, failures = self._failures.get(who, (now, 0))
+            left = since + WINDOW - now
+            if left <= 0:
+                del self._failures[who]
+            elif failures >= FAILURES:
+                raise errors.TooManyAttempts(
+                    f'This user has failed to sign in {FAILURES} times from '
+                    f'this address. Try again in {left:.0f} s.',
+                    max(1, round(left)))
+
+    def _count(self, who: bytes) -> None:
+        now = self._timer()
+        with self._lock:
+            since, failures = self._failures.get(who, (now, 0))
+            self._failures[who] = since, failures + 1
+            while len(self._failures) > _REMEMBERED:
+                self._failures.popitem(last=False)

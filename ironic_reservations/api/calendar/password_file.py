@@ -1,0 +1,168 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Sessions of the users in a file of passwords (http_basic).
+
+A form, and not the browser's own dialogue: what is typed into that goes along
+with every request to the host, those that other sites have sent among them,
+and to all of Ironic. The cookie says who signed in and until when that holds;
+it is signed with what the file has of the user, so that each process which
+reads that file can judge it, and another password ends it.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import hmac
+from typing import Any
+
+import bcrypt
+from oslo_log import log
+from oslo_middleware import basic_auth
+import webob.exc
+
+from ironic_reservations import clock as clocks
+from ironic_reservations import errors
+from ironic_reservations.api import identity
+from ironic_reservations.api import wsgi
+from ironic_reservations.api.calendar import attempts
+from ironic_reservations.api.calendar import credentials
+from ironic_reservations.api.calendar import sessions
+
+LOG = log.getLogger(__name__)
+
+_PURPOSE = b'ironic-reservations: a session of the calendar'
+#: What bcrypt looks at of a password.
+_BCRYPT_BYTES = 72
+
+
+class PasswordFile:
+    """Knows who is in a file, and by which password.
+
+    :param path: of the file, in Apache's format, with bcrypt.
+    :param lifetime: how long a session lasts, in seconds.
+    """
+
+    name = 'http_basic'
+
+    def __init__(self, path: str, lifetime: int,
+                 clock: clocks.Clock = clocks.utc_now) -> None:
+        self._path = path
+        self._lifetime = lifetime
+        self._clock = clock
+        self._attempts = attempts.Attempts()
+
+    def begin(self) -> None:
+        """Return nothing: everybody has to sign in."""
+
+    def knows(self, user_id: str | None) -> bool:
+        """Return whether somebody is in the file.
+
+        :raises Unexpected: the file cannot be read.
+        """
+        return user_id in self._entries()
+
+    def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
+        """Check a user's password, and return the value of the cookie.
+
+        :raises SignInRefused: it is not that, or nobody is called so.
+        """
+        given = credentials.read(document, ('username', 'password'))
+        user = given['username']
+        with self._attempts.one(environ.get('REMOTE_ADDR', ''), user):
+            entries = self._entries()
+            known = entries.get(user)
+            # NOTE: as much work for who is not there as for who is.
+            against = known or next(iter(entries.values()), None)
+            if against is None or not _matches(
+                    given['password'], against) or known is None:
+                raise errors.SignInRefused()
+        until = int(self._clock().timestamp()) + self._lifetime
+        return _signed(user, until, known)
+
+    def look(self, value: str | None,
+             environ: wsgi.Environ) -> sessions.Session:
+        """Return whose session a cookie stands for.
+
+        :raises SessionEnded: it is over, or was not made here, or the user
+            has another password by now, or is gone.
+        """
+        user, until = self._read(value)
+        return sessions.Session(
+            user={'id': user, 'name': user},
+            expires_at=datetime.datetime.fromtimestamp(
+                until, datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ'))
+
+    def credentials(self, value: str | None) -> wsgi.Environ:
+        """Return that the user has been confirmed.
+
+        NOTE: not the password, which nobody keeps.
+
+        :raises SessionEnded: there is no session, or no more.
+        """
+        user, _ = self._read(value)
+        return {identity.SIGNED_IN: {'HTTP_X_USER': user,
+                                     'HTTP_X_USER_NAME': user}}
+
+    def sign_out(self, value: str) -> None:
+        """Do nothing: the session is its cookie."""
+
+    def _read(self, value: str | None) -> tuple[str, int]:
+        name, _, rest = (value or '').partition('.')
+        until, _, _ = rest.partition('.')
+        try:
+            user = base64.urlsafe_b64decode(name).decode()
+            ends = int(until)
+        except ValueError as exc:
+            raise errors.SessionEnded() from exc
+        known = self._entries().get(user)
+        if known is None or not hmac.compare_digest(
+                _signed(user, ends, known), str(value)):
+            raise errors.SessionEnded()
+        if ends <= self._clock().timestamp():
+            raise errors.SessionEnded()
+        return user, ends
+
+    def _entries(self) -> dict[str, bytes]:
+        """Return the users and the hashes of their passwords.
+
+        :raises Unexpected: the file cannot be read.
+        """
+        found: dict[str, bytes] = {}
+        try:
+            with open(self._path, encoding='utf-8') as file:
+                for line in file:
+                    if ':' in line:
+                        user, hashed = basic_auth.parse_entry(line.strip())
+                        found.setdefault(user, hashed)
+        except (OSError, ValueError, webob.exc.HTTPException) as exc:
+            LOG.error('The file of users, http_basic_auth_user_file, cannot '
+                      'be read: %s', exc)
+            raise errors.Unexpected(
+                'The users of this service cannot be read. Tell the operator, '
+                'who finds the reason in the log.') from exc
+        return found
+
+
+def _matches(password: str, hashed: bytes) -> bool:
+    try:
+        return bcrypt.checkpw(password.encode()[:_BCRYPT_BYTES], hashed)
+    except ValueError:
+        return False
+
+
+def _signed(user: str, until: int, hashed: bytes) -> str:
+    told = f'{base64.urlsafe_b64encode(user.encode()).decode()}.{until}'
+    key = hmac.new(hashed, _PURPOSE, hashlib.sha256).digest()
+    return f'{told}.{hmac.new(key, told.encode(), hashlib.sha256).hexdigest()}'

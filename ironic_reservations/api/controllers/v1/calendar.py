@@ -1,0 +1,176 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""/v1/calendar: one document from which a page draws what is free."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+from typing import Any
+from urllib import parse
+
+import pecan
+
+from ironic_reservations import policies
+from ironic_reservations.api import conditional
+from ironic_reservations.api import expose
+from ironic_reservations.api import url
+from ironic_reservations.api import versions
+from ironic_reservations.api.controllers import rest
+from ironic_reservations.api.controllers.v1 import calendar_token
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import calendar as calendar_types
+from ironic_reservations.api.types import lease_body
+from ironic_reservations.engine import calendar
+from ironic_reservations.engine import Engine
+from ironic_reservations.model import calendar as model
+from ironic_reservations.model import leases
+
+_POLICY = 'reservation:calendar:'
+_PATH = f'/v{versions.MAJOR}/calendar'
+#: How far a look goes that names no end.
+_AHEAD = datetime.timedelta(days=30)
+_SECOND = datetime.timedelta(seconds=1)
+
+
+class CalendarController(rest.Controller):
+    """When how many hosts are free, and who has which one when."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        super().__init__(engine, enforcer)
+        self._calendars = calendar.Calendars(engine)
+        self.token = calendar_token.TokenController(engine, enforcer)
+
+    @expose.expose(query=calendar_types.CalendarQuery,
+                   since=versions.CALENDAR,
+                   repeated=('resource_class', 'node'))
+    def get(self, call: expose.Call) -> pecan.Response:
+        """Show a window of the calendar."""
+        self._enforcer.authorize(call.context, _POLICY + 'get',
+                                 {'project_id': call.context.project_id})
+        wanted, viewer = self._wanted(call.query), self._viewer(call)
+        asked = (call.minor, wanted, viewer, self._base(call))
+        if conditional.has_any(call.environ):
+            tag = _tag(self._calendars.sequence(wanted, viewer), *asked)
+            if conditional.has(call.environ, tag):
+                return conditional.unchanged(tag)
+        found = self._calendars.look(wanted, viewer)
+        return conditional.answer(
+            call.environ, _tag(found.sequence, *asked),
+            {'calendar': self._document(call, wanted, viewer, found)})
+
+    def _wanted(self, asked: Any) -> model.Wanted:
+        now = self._engine.clock()
+        start = lease_body.at(basic.given(asked.from_), now)
+        if start is None:
+            start = now.replace(minute=0, second=0, microsecond=0)
+        end = lease_body.at(basic.given(asked.to), now) or start + _AHEAD
+        # NOTE: a window of less than a second is one; one of nothing is not.
+        end = (end.replace(microsecond=0) + _SECOND
+               if end.microsecond and end > start else end)
+        start = start if end <= start else start.replace(microsecond=0)
+        most = self._engine.conf.api.max_limit
+        return model.Wanted(
+            start, end, basic.given(asked.resource_class),
+            bool(basic.given(asked.rows)), basic.given(asked.marker),
+            min(basic.given(asked.limit) or most, most),
+            basic.given(asked.node), bool(basic.given(asked.racks)),
+            basic.given(asked.rack))
+
+    def _viewer(self, call: expose.Call) -> model.Viewer:
+        own = {'project_id': call.context.project_id}
+        lists_own, lists_all, lists_hosts = (
+            self._enforcer.check(call.context, rule, own) for rule in (
+                'reservation:lease:list', 'reservation:lease:list_all',
+                _POLICY + 'get_hosts'))
+        return model.Viewer(
+            call.context.project_id, self._enforcer.projects, lists_own,
+            lists_all, lists_hosts)
+
+    def _base(self, call: expose.Call) -> str:
+        return url.root(call.environ, self._engine.conf) + _PATH
+
+    def _document(self, call: expose.Call, wanted: model.Wanted,
+                  viewer: model.Viewer,
+                  found: calendar.Found) -> dict[str, Any]:
+        shown = found.calendar()
+        document: dict[str, Any] = {
+            'origin': f'{wanted.start:%Y-%m-%dT%H:%M:%SZ}',
+            'end': wanted.seconds,
+            'now': (found.now - wanted.start) // _SECOND,
+            'margin': found.margin, 'sequence': found.sequence}
+        if shown.classes is not None:
+            document['classes'] = [
+                {**_steps('resource_class', each), **({} if not wanted.racks
+                 else {'racks': [_steps('rack', rack)
+                                 for rack in each.racks]})}
+                for each in shown.classes]
+        if shown.rows is None:
+            return document
+        document['hosts'] = [_row(each) for each in shown.rows]
+        document['leases'] = [_lease(each, viewer) for each in shown.leases]
+        document['links'] = []
+        if shown.more:
+            document['links'].append({
+                'rel': 'next', 'href': self._next(
+                    call, wanted, shown.rows[-1].host.id)})
+        return document
+
+    def _next(self, call: expose.Call, wanted: model.Wanted,
+              last: int) -> str:
+        asked = [('from', f'{wanted.start:%Y-%m-%dT%H:%M:%SZ}'),
+                 ('to', f'{wanted.end:%Y-%m-%dT%H:%M:%SZ}'),
+                 ('rows', 'true'), ('limit', str(wanted.limit)),
+                 ('marker', str(last)),
+                 *(() if wanted.rack is None else (('rack', wanted.rack),)),
+                 *(
+                     ('resource_class', name or '')
+                     for name in sorted(wanted.classes or (),
+                                        key=lambda name: name or ''))]
+        return f'{self._base(call)}?{parse.urlencode(asked)}'
+
+
+def _steps(key: str, steps: model.Steps) -> dict[str, Any]:
+    return {key: steps.name, 'hosts': steps.hosts,
+            'conditions': steps.conditions, 'steps': steps.steps}
+
+
+def _row(row: model.Row) -> dict[str, Any]:
+    host, node = row.host, row.host.node
+    return {
+        'id': str(host.id), 'node_uuid': node.uuid if row.named else None,
+        'name': node.name if row.named else None,
+        'resource_class': node.resource_class, 'condition': row.condition,
+        'maintenance': node.maintenance if row.named else None,
+        'provision_state': node.provision_state if row.named else None,
+        'kind': 'compute host' if node.compute else 'node',
+        'bookings': row.bookings}
+
+
+def _lease(lease: leases.NamedLease,
+           viewer: model.Viewer) -> dict[str, Any]:
+    if not viewer.sees(lease):
+        return {'id': None, 'name': None, 'own': False, 'project_id': None,
+                'degraded': False, 'status': None}
+    return {'id': lease.id, 'name': lease.name, 'own': viewer.owns(lease),
+            'project_id': lease.project_id, 'degraded': lease.degraded,
+            'status': lease.status}
+
+
+def _tag(sequence: str, minor: int, wanted: model.Wanted,
+         viewer: model.Viewer, base: str) -> str:
+    """Return a text that is another one wherever the document is."""
+    return hashlib.sha256(repr((
+        sequence, minor, dataclasses.replace(wanted, classes=None),
+        wanted.classes and sorted(wanted.classes, key=lambda name: name or ''),
+        viewer, base)).encode()).hexdigest()[:32]

@@ -1,0 +1,133 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""/v1/calendar/token, and the leases that are read with it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+from urllib import parse
+
+from oslo_context import context as oslo_context
+import pecan
+
+from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.api import conditional
+from ironic_reservations.api import expose
+from ironic_reservations.api import identity
+from ironic_reservations.api import url
+from ironic_reservations.api import versions
+from ironic_reservations.api.calendar import feed
+from ironic_reservations.api.controllers import rest
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import calendar as calendar_types
+from ironic_reservations.api.types import dates
+from ironic_reservations.clouds import keystone_roles
+from ironic_reservations.engine import calendar_tokens
+from ironic_reservations.engine import Engine
+
+_RULE = 'reservation:calendar:token'
+_LISTS = 'reservation:lease:list'
+
+
+class TokenController(rest.Controller):
+    """The token of the caller, in its project."""
+
+    @expose.expose(since=versions.CALENDAR)
+    def post(self, call: expose.Call) -> pecan.Response:
+        """Make the token anew, and tell it this once."""
+        user, project = self._owner(call)
+        token = calendar_tokens.make(self._engine, user, project,
+                                     call.context.roles)
+        where = url.feed(call.environ, self._engine.conf)
+        return expose.answer({'calendar_token': {
+            'token': token,
+            'url': f'{where}?{parse.urlencode({"token": token})}'}}, 201)
+
+    @expose.expose(since=versions.CALENDAR)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """Tell whether there is one, and since when."""
+        found = calendar_tokens.show(self._engine, *self._owner(call))
+        return expose.answer({'calendar_token': found and {
+            'created_at': dates.write(found.created_at)}})
+
+    @expose.expose(since=versions.CALENDAR)
+    def delete(self, call: expose.Call) -> pecan.Response:
+        """Make it void."""
+        calendar_tokens.revoke(self._engine, *self._owner(call))
+        return expose.empty()
+
+    def _owner(self, call: expose.Call) -> tuple[str | None, str | None]:
+        """Return the user and the project that a token is for.
+
+        :raises Forbidden: the caller may have none.
+        """
+        context = call.context
+        self._enforcer.authorize(context, _RULE,
+                                 {'project_id': context.project_id})
+        if self._enforcer.projects and not (context.user_id
+                                            and context.project_id):
+            raise errors.Forbidden(
+                'A calendar shows the leases of one project. Use a token of '
+                'Keystone whose scope is a project.')
+        return context.user_id, context.project_id
+
+
+class FeedController(rest.Controller):
+    """Leases for programs that know a token, and nothing else."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer,
+                 knows: identity.Knows) -> None:
+        super().__init__(engine, enforcer)
+        self._knows = knows
+        self._roles = keystone_roles.KeystoneRoles(engine.conf)
+
+    @expose.expose(query=calendar_types.FeedQuery,
+                   content_type=feed.CONTENT_TYPE)
+    def get(self, call: expose.Call) -> pecan.Response:
+        """Show the leases of a project, as who made the token sees them."""
+        holder = calendar_tokens.holder(self._engine,
+                                        basic.given(call.query.token) or '')
+        context = self._context(holder)
+        for rule in (_RULE, _LISTS):
+            self._enforcer.authorize(context, rule,
+                                     {'project_id': holder.project_id})
+        text = feed.written(
+            calendar_tokens.leases_of(self._engine, holder.project_id),
+            'Leases')
+        return conditional.text(
+            call.environ, hashlib.sha256(text).hexdigest()[:32], text,
+            feed.CONTENT_TYPE)
+
+    def _context(self, holder: calendar_tokens.Holder
+                 ) -> oslo_context.RequestContext:
+        """Return the user who made a token, with the roles of now.
+
+        NOTE: none that the user did not have when making it: an application
+        credential may have fewer than its user.
+
+        :raises CalendarNotFound: that is no user, or no more; users are
+            authenticated in another way than they were then, perhaps.
+        :raises KeystoneUnavailable: nobody knows which these are.
+        """
+        if not self._knows(holder.user_id):
+            raise calendar_tokens.unknown()
+        known: dict[str, Any] = {'user_id': holder.user_id,
+                                 'project_id': holder.project_id}
+        if self._enforcer.projects:
+            if not (holder.user_id and holder.project_id):
+                raise calendar_tokens.unknown()
+            known['roles'] = sorted(holder.roles & self._roles.now(
+                holder.user_id, holder.project_id))
+        return oslo_context.RequestContext(overwrite=False, **known)

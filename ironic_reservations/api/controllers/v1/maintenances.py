@@ -1,0 +1,145 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""/v1/maintenances: nodes that operators have booked for maintenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import datetime
+from typing import Any
+
+import pecan
+
+from ironic_reservations import errors
+from ironic_reservations.api import expose
+from ironic_reservations.api import url
+from ironic_reservations.api import versions
+from ironic_reservations.api.controllers import rest
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import lease as lease_types
+from ironic_reservations.api.types import maintenance as types
+from ironic_reservations.engine.maintenance import create
+from ironic_reservations.engine.maintenance import find
+from ironic_reservations.engine.maintenance import ground
+from ironic_reservations.model import maintenance
+
+_POLICY = 'reservation:maintenance:'
+_PATH = f'/v{versions.MAJOR}/maintenances'
+
+
+class MaintenancesController(rest.Controller):
+    """The maintenance windows."""
+
+    def _authorize(self, call: expose.Call, action: str) -> None:
+        self._enforcer.authorize(call.context, _POLICY + action,
+                                 {'project_id': call.context.project_id})
+
+    @expose.expose(query=lease_types.ChangeQuery, takes_body=True,
+                   since=versions.MAINTENANCE)
+    def post(self, call: expose.Call) -> pecan.Response:
+        """Book nodes for maintenance, or see what that would move."""
+        self._authorize(call, 'create')
+        dry_run = bool(basic.given(call.query.dry_run))
+        made = create.create(self._engine, _ask(call), dry_run)
+        document = {'maintenance': {**_shape(made.window), **_effect(made)}}
+        if dry_run:
+            document['maintenance']['uuid'] = None
+            document['maintenance']['accepted'] = not made.reasons
+            document['maintenance']['reasons'] = list(made.reasons)
+            return expose.answer(document)
+        base = url.root(call.environ, self._engine.conf)
+        return expose.answer(document, 201,
+                             Location=f'{base}{_PATH}/{made.window.id}')
+
+    @expose.expose(since=versions.MAINTENANCE)
+    def get_all(self, call: expose.Call) -> pecan.Response:
+        """List the windows, the first to start first."""
+        self._authorize(call, 'get')
+        return expose.answer({'maintenances': [
+            _shape(each) for each in find.page(self._engine)]})
+
+    @expose.expose(since=versions.MAINTENANCE)
+    def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
+        """Show the window."""
+        self._authorize(call, 'get')
+        return expose.answer({
+            'maintenance': _shape(find.get(self._engine, ident))})
+
+    @expose.expose(since=versions.MAINTENANCE)
+    def delete(self, call: expose.Call, ident: str) -> pecan.Response:
+        """End the window, now or before it has started."""
+        self._authorize(call, 'delete')
+        find.end(self._engine, ident)
+        return expose.empty()
+
+
+def _ask(call: expose.Call) -> create.Ask:
+    wanted = basic.read(types.NewMaintenance, call.document, call.minor,
+                        'key')
+    nodes = basic.given(wanted.nodes)
+    resource_class = basic.given(wanted.resource_class)
+    properties = basic.given(wanted.resource_properties) or ''
+    if nodes is None and resource_class is None and not properties:
+        raise errors.InvalidValue(
+            'The request does not say which nodes to book. Send nodes, '
+            'resource_class or resource_properties.')
+    return create.Ask(
+        name=wanted.name, reason=basic.given(wanted.reason) or wanted.name,
+        starts_at=basic.given(wanted.starts_at), ends_at=wanted.ends_at,
+        nodes=nodes, resource_class=resource_class, properties=properties,
+        drain=bool(basic.given(wanted.drain)),
+        force=bool(basic.given(wanted.force)),
+        project_id=call.context.project_id, user_id=call.context.user_id)
+
+
+def _shape(window: maintenance.Window) -> dict[str, Any]:
+    return {
+        'uuid': window.id, 'name': window.name, 'reason': window.reason,
+        'starts_at': window.starts_at.isoformat(),
+        'ends_at': window.ends_at.isoformat(), 'drain': window.drain,
+        'state': window.state.value,
+        'created_at': window.created_at.isoformat(),
+        'updated_at': _at(window.updated_at),
+        'nodes': [{'node_uuid': each.node_uuid,
+                   'starts_at': each.starts_at.isoformat(),
+                   'ends_at': each.ends_at.isoformat(),
+                   'state': each.state.value} for each in window.nodes]}
+
+
+def _effect(made: create.Planned) -> dict[str, Any]:
+    return {
+        'bound': [_bound(each, made.lease_ids) for each in made.bound],
+        'moves': [{**_booked(each, made.lease_ids), 'to': each.to}
+                  for each in made.moves],
+        'cannot_move': [_booked(each, made.lease_ids)
+                        for each in made.cannot_move]}
+
+
+def _bound(each: ground.Bound, lease_ids: Mapping[str, str]
+           ) -> dict[str, Any]:
+    return {'node_uuid': each.node_uuid, 'kind': each.kind.value,
+            'lease_id': lease_ids.get(each.reservation_id or ''),
+            'project_id': each.project_id, 'until': _at(each.until)}
+
+
+def _booked(each: create.Booked, lease_ids: Mapping[str, str]
+            ) -> dict[str, Any]:
+    row = each.row
+    return {'lease_id': lease_ids.get(row.reservation_id),
+            'project_id': row.project_id, 'node_uuid': row.node_uuid,
+            'starts_at': row.starts_at.isoformat(),
+            'ends_at': row.ends_at.isoformat()}
+
+
+def _at(time: datetime.datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

@@ -1,0 +1,77 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What requests about maintenance windows may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wsme import types as wtypes
+
+from ironic_reservations.api import versions
+from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import lease as lease_types
+
+_MAX_REASON = 500
+_MAX_NODES = 10_000
+_MAX_NAME = 255
+
+
+class Reason(wtypes.UserType):
+    """Why nodes are in maintenance, as Ironic shows it."""
+
+    name = 'reason'
+
+    @staticmethod
+    def validate(value: Any) -> str:
+        if (not isinstance(value, str) or not value.isprintable()
+                or not 1 <= len(value.strip()) <= len(value) <= _MAX_REASON):
+            raise ValueError(f'a text of 1 to {_MAX_REASON} characters is '
+                             f'expected, not {basic.shown(value)}')
+        return value
+
+
+class Nodes(wtypes.UserType):
+    """A list of nodes, each by its name or its uuid."""
+
+    name = 'nodes'
+
+    @staticmethod
+    def validate(value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not 1 <= len(value) <= _MAX_NODES:
+            raise ValueError(f'a list of 1 to {_MAX_NODES} names or UUIDs of '
+                             f'nodes is expected, not {basic.shown(value)}')
+        for item in value:
+            if (not isinstance(item, str) or not item.isprintable()
+                    or not 1 <= len(item) <= _MAX_NAME):
+                raise ValueError(f'{basic.shown(item)} is neither the name '
+                                 'nor the UUID of a node')
+        return tuple(dict.fromkeys(value))
+
+
+class NewMaintenance(wtypes.Base):
+    """The body of ``POST /v1/maintenances``."""
+
+    name = basic.attribute(lease_types.Name(), since=versions.MAINTENANCE,
+                           mandatory=True)
+    reason = basic.attribute(Reason(), since=versions.MAINTENANCE)
+    starts_at = basic.attribute(basic.Instant(), since=versions.MAINTENANCE)
+    ends_at = basic.attribute(basic.Instant(), since=versions.MAINTENANCE,
+                              mandatory=True)
+    nodes = basic.attribute(Nodes(), since=versions.MAINTENANCE)
+    resource_class = basic.attribute(basic.ResourceClass(),
+                                     since=versions.MAINTENANCE)
+    resource_properties = basic.attribute(basic.Properties(),
+                                          since=versions.MAINTENANCE)
+    drain = basic.attribute(basic.Boolean(), since=versions.MAINTENANCE)
+    force = basic.attribute(basic.Boolean(), since=versions.MAINTENANCE)

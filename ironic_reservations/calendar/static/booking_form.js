@@ -1,0 +1,324 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+/**
+ * The form that books: hosts, window, properties; the service's verdict while
+ * they change; what is in the way, and offers; one click books.
+ */
+
+import {bookOnce} from './book_once.js';
+import {DryRun, refused} from './dry_run.js';
+import {element, fill} from './elements.js';
+import {notice} from './notice.js';
+import {closePanel, openPanel} from './panel.js';
+import {classOf, readable, textFor} from './properties.js';
+import {blockerList, blockersOf, count, offerList, offersOf, sentence}
+  from './refusal_text.js';
+import {DAY, duration, fromInput, HOUR, toInput, utc, write} from './times.js';
+
+const RETRY_MS = 3000;
+
+/** Booking with the panel and the board. */
+export class BookingForm {
+  /**
+   * @param {object} page the fleet, the board, and changed(), booked(lease)
+   */
+  constructor(page) {
+    this.page = page;
+    this.dryRun = new DryRun((verdict) => this.judged(verdict));
+    this.draft = null;
+  }
+
+  get isOpen() {
+    return this.draft !== null;
+  }
+
+  /**
+   * Open the form for a draft: resourceClass, start, end, hosts, and node, the
+   * host whose row was pointed at.
+   */
+  open(draft) {
+    this.draft = {hosts: 1, node: null, nodeName: null, pinned: false,
+                  typed: '', name: '', ...draft};
+    this.verdict = null;
+    const form = this.build();
+    const {draft: kept} = this;
+    openPanel('Book hosts', form, {
+      focus: this.fields.hosts,
+      closed: () => this.closed()});
+    this.draft = kept;
+    this.changed();
+  }
+
+  build() {
+    const {draft, page} = this;
+    const number = element('input', {
+      id: 'book-hosts', type: 'number', min: 1, max: 100000, required: true,
+      value: draft.hosts});
+    const choice = element(
+      'select', {id: 'book-class'},
+      ...page.fleet.classes.map((each) => element(
+        'option', {value: each.name,
+                   selected: each.name === draft.resourceClass},
+        `${each.name} (${each.hosts})`)));
+    const time = (id, seconds) => element('input', {
+      id, type: 'datetime-local', required: true, step: 60,
+      value: toInput(seconds), title: utc(seconds)});
+    this.fields = {
+      hosts: number, choice,
+      start: time('book-start', draft.start),
+      end: time('book-end', draft.end),
+      name: element('input', {
+        id: 'book-name', type: 'text', maxlength: 80, value: draft.name,
+        placeholder: 'lease', autocomplete: 'off'}),
+      typed: element('input', {
+        id: 'book-properties', type: 'text', autocomplete: 'off',
+        spellcheck: 'false', value: draft.typed,
+        placeholder: '[">=", "$vcpus", "32"]',
+        'aria-describedby': 'book-properties-note'}),
+      pinned: element('input', {id: 'book-pinned', type: 'checkbox',
+                                checked: draft.pinned})};
+    this.places = {
+      length: element('p.note', {id: 'book-length'}),
+      verdict: element('div.verdict', {role: 'status',
+                                       'aria-live': 'polite'}),
+      submit: element('button.primary', {type: 'submit', disabled: true},
+                      'Book')};
+    const form = element(
+      'form.booking', {
+        novalidate: true, 'aria-labelledby': 'panel-title',
+        oninput: () => this.typed(),
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.book();
+        }},
+      element('div.pair', {}, field('book-hosts', 'Hosts', number),
+              field('book-class', 'of class', choice)),
+      field('book-start', 'From', this.fields.start),
+      field('book-end', 'Until', this.fields.end),
+      this.places.length,
+      field('book-name', 'Name', this.fields.name),
+      element(
+        'details', {open: Boolean(draft.typed)},
+        element('summary', {}, 'Properties of the hosts'),
+        field('book-properties', 'Condition', this.fields.typed),
+        element('p.note', {id: 'book-properties-note'},
+                'In the language of the API: ["in", "CUSTOM_GPU", "$traits"],'
+                + ' for example.')),
+      this.pinnedField(),
+      this.places.verdict,
+      element('div.buttons', {},
+              element('button', {type: 'button',
+                                 onclick: () => closePanel()}, 'Cancel'),
+              this.places.submit));
+    return form;
+  }
+
+  pinnedField() {
+    const {draft} = this;
+    if (!draft.node) {
+      return null;
+    }
+    return element(
+      'div.check', {},
+      this.fields.pinned,
+      element('label', {for: 'book-pinned'},
+              `Only the host ${draft.nodeName ?? draft.node}`),
+      element('p.note', {},
+              'Costs flexibility: a lease for this one host cannot make room '
+              + 'for others, and is refused, or suffers, where any host of '
+              + 'the class would do.'));
+  }
+
+  /** Take in what was typed. */
+  typed() {
+    const {fields, draft} = this;
+    Object.assign(draft, {
+      hosts: Number.parseInt(fields.hosts.value, 10),
+      resourceClass: fields.choice.value,
+      start: edgeOf(fields.start, draft.start),
+      end: edgeOf(fields.end, draft.end),
+      name: fields.name.value.trim(),
+      typed: fields.typed.value,
+      pinned: fields.pinned.checked});
+    this.changed();
+  }
+
+  /** Take in that the edges were dragged. */
+  move(part) {
+    Object.assign(this.draft, part);
+    this.fields.start.value = toInput(this.draft.start);
+    this.fields.end.value = toInput(this.draft.end);
+    if (part.resourceClass) {
+      this.fields.choice.value = part.resourceClass;
+    }
+    this.changed();
+  }
+
+  changed() {
+    const {draft} = this;
+    const wrong = this.mistake();
+    fill(this.places.length,
+         wrong ? '' : `${duration(draft.end - draft.start)} · ${
+           utc(draft.start)} – ${utc(draft.end)}`);
+    this.page.board.over.draft = draft;
+    if (wrong) {
+      this.dryRun.cancel();
+      this.judged({granted: false, sentence: wrong, reasons: [], offers: [],
+                   typing: true});
+    } else {
+      this.dryRun.ask({method: 'POST', path: 'leases', body: this.body()});
+    }
+    this.page.changed({
+      kind: 'book', resourceClass: draft.resourceClass, hosts: draft.hosts,
+      start: draft.start, end: draft.end});
+  }
+
+  /** Return what has to be typed differently, or null. */
+  mistake() {
+    const {draft} = this;
+    if (!(draft.hosts >= 1)) {
+      return 'Type how many hosts you need: a number from 1 on.';
+    }
+    if (!(draft.start && draft.end)) {
+      return 'Type from when until when you need them.';
+    }
+    if (draft.end <= draft.start) {
+      return 'The end must be later than the start.';
+    }
+    if (!readable(draft.typed)) {
+      return 'The condition cannot be read: type a list in JSON, such as '
+        + '[">=", "$vcpus", "32"], or leave it empty.';
+    }
+    return null;
+  }
+
+  body() {
+    const {draft} = this;
+    const now = this.page.fleet.now();
+    return {
+      name: draft.name || 'lease',
+      start_date: draft.start <= now ? 'now' : write(draft.start),
+      end_date: write(draft.end),
+      reservations: [{
+        resource_type: 'physical:host', min: draft.hosts, max: draft.hosts,
+        hypervisor_properties: '',
+        resource_properties: textFor({
+          resourceClass: draft.resourceClass, typed: draft.typed,
+          node: draft.pinned ? draft.node : null})}],
+      events: []};
+  }
+
+  /** Take in a verdict; null while the service is asked. */
+  judged(verdict) {
+    const {draft, places, page} = this;
+    if (!draft) {
+      return;
+    }
+    places.submit.disabled = !verdict?.granted;
+    if (verdict === null) {
+      draft.verdict = 'asking';
+      places.verdict.setAttribute('aria-busy', 'true');
+      page.board.later();
+      return;
+    }
+    this.verdict = verdict;
+    window.clearTimeout(this.retry);
+    if (verdict.unanswered) {
+      this.retry = window.setTimeout(() => this.draft && this.changed(),
+                                     RETRY_MS);
+    }
+    places.verdict.removeAttribute('aria-busy');
+    draft.verdict = verdict.granted ? 'yes' : 'no';
+    const blockers = blockersOf(verdict);
+    const offers = offersOf(verdict, draft.resourceClass, classOf);
+    Object.assign(page.board.over, {blockers, offers});
+    page.board.later();
+    places.verdict.className = `verdict ${
+      verdict.granted ? 'yes' : verdict.typing ? 'typing' : 'no'}`;
+    if (verdict.granted) {
+      fill(places.verdict, element(
+        'p', {}, `Possible: ${count(draft.hosts, 'host')} of ${
+          draft.resourceClass}, as you ask for it.`));
+    } else if (verdict.typing) {
+      fill(places.verdict, element('p', {}, verdict.sentence));
+    } else {
+      fill(places.verdict,
+           element('p', {}, sentence(verdict.sentence)),
+           blockerList(blockers),
+           verdict.code === 'lease.refused' && offerList(
+             offers, (offer) => this.accept(offer),
+             (offer) => {
+               page.board.over.litOffer = offer;
+               page.board.later();
+             }));
+    }
+  }
+
+  async book() {
+    if (!this.verdict?.granted || this.mistake()) {
+      return;
+    }
+    await this.post(this.body());
+  }
+
+  /** Book what was offered, unchanged. */
+  async accept(offer) {
+    await this.post(offer.lease);
+  }
+
+  async post(body) {
+    const {page, places} = this;
+    places.submit.disabled = true;
+    this.dryRun.cancel();
+    let lease;
+    try {
+      lease = await bookOnce(body, page.fleet.now());
+    } catch (failure) {
+      this.judged(refused(failure));
+      return;
+    }
+    notice(`Booked: ${lease.name}.`);
+    closePanel();
+    page.booked(lease);
+  }
+
+  closed() {
+    this.dryRun.cancel();
+    window.clearTimeout(this.retry);
+    this.draft = null;
+    this.verdict = null;
+    Object.assign(this.page.board.over, {
+      draft: null, blockers: [], offers: [], litOffer: null});
+    this.page.board.later();
+    this.page.changed(null);
+  }
+}
+
+/** Return the time of a field; an hour that comes twice stays which it is. */
+function edgeOf(input, before) {
+  return before && input.value === toInput(before)
+    ? before : fromInput(input.value);
+}
+
+/** Return a field with its label. */
+export function field(id, label, input) {
+  return element('div.field', {}, element('label', {for: id}, label), input);
+}
+
+/** Return a draft for a class when nothing was dragged. */
+export function draftFrom(resourceClass, from, to, now) {
+  const start = Math.ceil(Math.max(from, now) / HOUR) * HOUR;
+  const length = Math.min(DAY, Math.max(HOUR, (to - from) / 7));
+  return {resourceClass, start, end: start + Math.round(length / HOUR) * HOUR};
+}

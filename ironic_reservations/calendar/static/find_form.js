@@ -1,0 +1,197 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+/**
+ * The search: "4 hosts of gold for 3 days, some time between Monday and the
+ * 20th", and the earliest slots as a list, each a click from booked.
+ */
+
+import {bookOnce} from './book_once.js';
+import {field} from './booking_form.js';
+import {element, fill} from './elements.js';
+import {openPanel} from './panel.js';
+import {textFor} from './properties.js';
+import {get} from './requests.js';
+import {count, sentence} from './refusal_text.js';
+import {DAY, duration, fromInput, HOUR, read, timeElement, toInput, utc,
+        write} from './times.js';
+
+const SLOTS = 8;
+
+/** Searching with the panel and the board. */
+export class FindForm {
+  /** @param {object} page the fleet, the board, and changed(), booked(lease) */
+  constructor(page) {
+    this.page = page;
+    this.asked = 0;
+  }
+
+  open(wanted = {}) {
+    const {fleet} = this.page;
+    const now = fleet.now();
+    const start = wanted.start ?? now;
+    this.fields = {
+      hosts: element('input', {id: 'find-hosts', type: 'number', min: 1,
+                               required: true, value: wanted.hosts ?? 1}),
+      choice: element(
+        'select', {id: 'find-class'},
+        ...fleet.classes.map((each) => element(
+          'option', {value: each.name,
+                     selected: each.name === wanted.resourceClass},
+          `${each.name} (${each.hosts})`))),
+      length: element('input', {id: 'find-length', type: 'number', min: 1,
+                                required: true,
+                                value: lengthIn(wanted.hours ?? 24)}),
+      unit: element(
+        'select', {id: 'find-unit', 'aria-label': 'Unit'},
+        element('option', {value: 24, selected: inDays(wanted.hours ?? 24)},
+                'days'),
+        element('option', {value: 1, selected: !inDays(wanted.hours ?? 24)},
+                'hours')),
+      start: timeInput('find-start', start),
+      end: timeInput('find-end', wanted.end ?? start + 14 * DAY)};
+    this.result = element('div.slots', {role: 'status'});
+    const form = element(
+      'form.find', {
+        'aria-labelledby': 'panel-title',
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.find();
+        }},
+      element('div.pair', {}, field('find-hosts', 'Hosts', this.fields.hosts),
+              field('find-class', 'of class', this.fields.choice)),
+      element('div.pair', {}, field('find-length', 'for',
+                                    this.fields.length),
+              field('find-unit', 'unit', this.fields.unit)),
+      field('find-start', 'some time between', this.fields.start),
+      field('find-end', 'and', this.fields.end),
+      element('div.buttons', {},
+              element('button.primary', {type: 'submit'}, 'Find slots')),
+      this.result);
+    openPanel('Find free hosts', form, {
+      focus: this.fields.hosts, closed: () => this.closed()});
+    this.find();
+  }
+
+  async find() {
+    const {fields, page} = this;
+    const wanted = {
+      kind: 'find', resourceClass: fields.choice.value,
+      hosts: Number.parseInt(fields.hosts.value, 10),
+      hours: Number(fields.length.value) * Number(fields.unit.value),
+      start: fromInput(fields.start.value), end: fromInput(fields.end.value)};
+    page.changed(wanted);
+    if (!(wanted.hosts >= 1 && wanted.hours > 0
+          && wanted.end > wanted.start)) {
+      fill(this.result, element(
+        'p.failed', {}, 'Type how many hosts, for how long, and an end that '
+        + 'is later than the start.'));
+      return;
+    }
+    this.asked += 1;
+    const turn = this.asked;
+    fill(this.result, element('p.note', {}, 'Looking …'));
+    let slots;
+    try {
+      const answer = await get('availability', new URLSearchParams({
+        resource_class: wanted.resourceClass, count: wanted.hosts,
+        duration: wanted.hours * 3600, slots: SLOTS,
+        start_date: write(Math.max(wanted.start, page.fleet.now())),
+        end_date: write(wanted.end)}));
+      slots = answer.document.availability.slots;
+    } catch (failure) {
+      fill(this.result, element('p.failed', {}, sentence(failure.message)));
+      return;
+    }
+    if (turn === this.asked) {
+      this.show(wanted, slots.map((slot) => ({
+        start: read(slot.start_date), end: read(slot.end_date)})));
+    }
+  }
+
+  show(wanted, slots) {
+    const {board} = this.page;
+    board.over.offers = slots.map((slot) => ({
+      ...slot, resourceClass: wanted.resourceClass, label: '',
+      book: () => this.book(wanted, slot)}));
+    board.later();
+    if (!slots.length) {
+      fill(this.result, element(
+        'p', {}, `There is no such slot: ${count(wanted.hosts, 'host')} of ${
+          wanted.resourceClass} are not free together for ${
+          duration(wanted.hours * 3600)} in that time. Try fewer hosts, a `
+        + 'shorter time, or a later end.'));
+      return;
+    }
+    fill(
+      this.result,
+      element('h3', {}, 'The earliest — one click books it'),
+      element('ol', {}, ...slots.map((slot, index) => element(
+        'li', {}, element(
+          'button.offer', {
+            type: 'button', title: `${utc(slot.start)} – ${utc(slot.end)}`,
+            onclick: () => this.book(wanted, slot),
+            onpointerenter: () => this.light(index),
+            onpointerleave: () => this.light(null)},
+          element('strong', {}, timeElement(slot.start)),
+          element('span', {}, 'until ', timeElement(slot.end)))))));
+  }
+
+  light(index) {
+    const {over} = this.page.board;
+    over.litOffer = index === null ? null : over.offers[index];
+    this.page.board.later();
+  }
+
+  async book(wanted, slot) {
+    const {page} = this;
+    try {
+      page.booked(await bookOnce({
+        name: 'lease',
+        start_date: slot.start <= page.fleet.now() ? 'now'
+          : write(slot.start),
+        end_date: write(slot.end),
+        reservations: [{
+          resource_type: 'physical:host', min: wanted.hosts,
+          max: wanted.hosts, hypervisor_properties: '',
+          resource_properties: textFor(wanted)}],
+        events: []}));
+    } catch (failure) {
+      fill(this.result,
+           element('p.failed', {}, sentence(failure.message)),
+           element('button', {type: 'button', onclick: () => this.find()},
+                   'Look again'));
+    }
+  }
+
+  closed() {
+    this.asked += 1;
+    Object.assign(this.page.board.over, {offers: [], litOffer: null});
+    this.page.board.later();
+    this.page.changed(null);
+  }
+}
+
+function timeInput(id, seconds) {
+  return element('input', {
+    id, type: 'datetime-local', required: true, step: 60,
+    value: toInput(Math.ceil(seconds / HOUR) * HOUR)});
+}
+
+function inDays(hours) {
+  return hours % 24 === 0;
+}
+
+function lengthIn(hours) {
+  return inDays(hours) ? hours / 24 : hours;
+}

@@ -1,0 +1,176 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+/**
+ * The row of a host: its bookings, the cleaning after each, and its condition.
+ */
+
+import {STATE} from './fleet.js';
+import {filling} from './patterns.js';
+import {colour, font, leaseColour} from './theme.js';
+
+const INSET = 3;
+const NAME_HEIGHT = 14;
+const NARROWEST = 2;
+const NAME_ROOM = 40;
+const DIMMED = 0.28;
+
+const KIND_OF_STATE = {
+  [STATE.planned]: 'planned', [STATE.bound]: 'bound',
+  [STATE.immediate]: 'immediate'};
+
+/** Return what stands for a state of a booking in patterns and words. */
+export function kindOf(booking) {
+  return KIND_OF_STATE[booking.state] ?? 'bound';
+}
+
+/** Return the condition of a host that is drawn and said, or null. */
+export function conditionOf(host) {
+  if (host.maintenance) {
+    return 'maintenance';
+  }
+  return host.condition === 'usable' ? null : host.condition;
+}
+
+/**
+ * Draw a host.
+ *
+ * @param {object} scene with the timeline, the time, the margin for cleaning,
+ *     and the lease that is lit, or null
+ */
+export function drawHost(context, scene, host, top, height) {
+  const {timeline} = scene;
+  drawCondition(context, scene, host, top, height);
+  const {bookings} = host;
+  const lane = height / host.lanes;
+  for (let at = firstVisible(host, timeline.from - scene.margin);
+    at < bookings.length && bookings[at].start < timeline.to; at += 1) {
+    drawBooking(context, scene, bookings[at],
+                top + bookings[at].lane * lane, lane);
+  }
+}
+
+function drawCondition(context, scene, host, top, height) {
+  const condition = conditionOf(host);
+  if (condition === null) {
+    return;
+  }
+  const {timeline} = scene;
+  const start = Math.max(timeline.left, timeline.x(scene.now));
+  context.globalAlpha = 0.55;
+  context.fillStyle = filling(context, condition, colour('condition'));
+  context.fillRect(start, top + 1, timeline.width - start, height - 2);
+  context.globalAlpha = 1;
+}
+
+/** Return the first booking that may end after a time. */
+export function firstVisible({bookings, lanes}, from) {
+  if (lanes > 1) {
+    return 0;
+  }
+  let low = 0;
+  let high = bookings.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (bookings[middle].end < from) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+function drawBooking(context, scene, booking, top, height) {
+  const {timeline, lit} = scene;
+  const start = Math.round(
+    Math.max(timeline.left - 4, timeline.x(booking.start)));
+  const end = Math.round(
+    Math.min(timeline.width + 4, timeline.x(booking.end)));
+  const width = Math.max(end - start, NARROWEST);
+  const kind = kindOf(booking);
+  const shade = leaseColour(booking.lease);
+  const isLit = lit !== null && booking.lease?.key === lit;
+  const inset = Math.min(INSET, height / 8);
+  const inner = height - 2 * inset;
+  context.globalAlpha = lit === null || isLit ? 1 : DIMMED;
+  drawMargin(context, scene, booking, top, height);
+  // NOTE: whole pixels and no rounded corners: there are hundreds of these in
+  // each frame, and a browser without a graphics card draws them itself.
+  context.fillStyle = filling(context, kind, shade);
+  context.fillRect(start, top + inset, width, inner);
+  if (kind !== 'bound' || isLit) {
+    context.strokeStyle = isLit ? colour('ink') : shade;
+    context.lineWidth = isLit ? 2 : 1;
+    context.strokeRect(start + 0.5, top + inset + 0.5, width - 1, inner - 1);
+  }
+  if (booking.lease?.name && width >= NAME_ROOM && inner >= NAME_HEIGHT) {
+    drawName(context, booking, kind, start, width, top + inset, inner);
+  }
+  context.globalAlpha = 1;
+}
+
+function drawMargin(context, scene, booking, top, height) {
+  const {timeline} = scene;
+  const start = Math.max(timeline.left, timeline.x(booking.end));
+  const end = Math.min(
+    timeline.width, timeline.x(booking.end + scene.margin));
+  if (end - start >= 1.5) {
+    context.fillStyle = filling(context, 'margin', colour('muted'));
+    context.fillRect(start, top + height / 5, end - start, height * 0.6);
+  }
+}
+
+function drawName(context, booking, kind, start, width, top, height) {
+  context.font = font(11.5, 500);
+  context.textBaseline = 'middle';
+  const left = Math.max(start, 0) + 6;
+  const [name, room] = fitting(context, booking.lease.name,
+                               start + width - left - 6);
+  if (kind !== 'bound') {
+    context.fillStyle = colour('ground');
+    context.fillRect(left - 3, top + 3, room + 6, height - 6);
+  }
+  context.fillStyle = kind === 'bound' ? colour('on-lease') : colour('ink');
+  context.fillText(name, left, Math.round(top + height / 2) + 0.5);
+}
+
+const fitted = new Map();
+const MOST_FITTED = 5000;
+
+/**
+ * Return as much of a name as there is room for, and how wide that is.  The
+ * same names come again in each frame.
+ */
+function fitting(context, name, room) {
+  const key = `${Math.round(room)} ${name}`;
+  let found = fitted.get(key);
+  if (found === undefined) {
+    if (fitted.size >= MOST_FITTED) {
+      fitted.clear();
+    }
+    let letters = [...name];
+    let shown = name;
+    let {width} = context.measureText(shown);
+    while (width > room && letters.length > 1) {
+      const kept = Math.min(letters.length - 1,
+                            Math.ceil(letters.length * room / width));
+      letters = letters.slice(0, Math.max(1, kept));
+      shown = `${letters.join('')}…`;
+      ({width} = context.measureText(shown));
+    }
+    found = [shown, width];
+    fitted.set(key, found);
+  }
+  return found;
+}

@@ -1,0 +1,463 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+/**
+ * A lease's own page: plan, events, hosts with their state, the proof, the
+ * commands to use it, and all that can be done to it.
+ */
+
+import {field} from './booking_form.js';
+import {copyable} from './copyable.js';
+import {DryRun, refused} from './dry_run.js';
+import {element, fill} from './elements.js';
+import {notice} from './notice.js';
+import {closePanel, openPanel} from './panel.js';
+import {ask} from './question.js';
+import {blockerList, blockersOf, count, sentence} from './refusal_text.js';
+import {get, send} from './requests.js';
+import {duration, fromInput, read, timeElement, toInput, write}
+  from './times.js';
+
+const EVENTS = {
+  start_lease: 'start', before_end_lease: 'end is near', end_lease: 'end'};
+const DONE = {UNDONE: 'to come', IN_PROGRESS: 'in progress', DONE: 'done',
+              ERROR: 'failed'};
+/** So many fit into the address of a request. */
+const NODES_AT_ONCE = 40;
+const OVER = ['TERMINATED', 'DELETING', 'ERROR'];
+
+/** The page of one lease, in the panel. */
+export class LeasePage {
+  /** @param {object} page the fleet, the board, and changed(), written() */
+  constructor(page) {
+    this.page = page;
+    this.ident = null;
+  }
+
+  /** Show a lease by its id. */
+  async open(ident) {
+    this.content = element('div.lease', {'aria-busy': 'true'},
+                           element('p.note', {}, 'Loading …'));
+    this.show('Lease', ident);
+    await this.load(ident);
+  }
+
+  show(title, ident) {
+    openPanel(title, this.content, {closed: () => this.closed()});
+    this.ident = ident;
+    this.page.board.light(ident);
+    this.page.changed({kind: 'lease', lease: ident});
+  }
+
+  async load(ident) {
+    let lease;
+    let hosts;
+    try {
+      const answer = await get(`leases/${encodeURIComponent(ident)}`);
+      ({lease} = answer.document);
+      hosts = await this.hostsOf(lease);
+    } catch (failure) {
+      if (ident === this.ident) {
+        fill(this.content, element('p.failed', {}, failure.message));
+        this.content.removeAttribute('aria-busy');
+      }
+      return;
+    }
+    if (ident !== this.ident) {
+      return;
+    }
+    this.lease = lease;
+    this.hosts = hosts;
+    this.fill();
+  }
+
+  /** Take in that something has changed on the timeline. */
+  async refresh() {
+    if (this.ident !== null && !this.content.contains(document.activeElement)
+        && !this.editing) {
+      await this.load(this.ident);
+    }
+  }
+
+  /** Return what is known of the hosts of a lease, by their ids. */
+  async hostsOf(lease) {
+    const nodes = lease.reservations.flatMap(
+      (each) => each.nodes.map((node) => node.uuid));
+    const hosts = new Map();
+    for (let at = 0; at < nodes.length; at += NODES_AT_ONCE) {
+      const asked = new URLSearchParams({
+        from: lease.start_date, to: lease.end_date, rows: 'true'});
+      for (const uuid of nodes.slice(at, at + NODES_AT_ONCE)) {
+        asked.append('node', uuid);
+      }
+      const answer = await get('calendar', asked);
+      for (const host of answer.document.calendar.hosts) {
+        hosts.set(host.node_uuid, host);
+      }
+    }
+    return hosts;
+  }
+
+  fill() {
+    const {lease} = this;
+    this.page.board.over.shown = {
+      start: this.start, end: this.end, label: lease.name,
+      classes: new Set([...this.hosts.values()].map(
+        (host) => host.resource_class ?? ''))};
+    this.page.board.later();
+    this.content.removeAttribute('aria-busy');
+    const heading = document.getElementById('panel-title');
+    heading.textContent = lease.name;
+    fill(
+      this.content,
+      this.summary(),
+      this.actions(),
+      this.editor = element('div.editor'),
+      ...lease.reservations.map((each) => this.reservation(each)),
+      this.events(),
+      this.commands(),
+      this.history());
+  }
+
+  get start() {
+    return read(this.lease.start_date);
+  }
+
+  get end() {
+    return read(this.lease.end_date);
+  }
+
+  get isOver() {
+    return OVER.includes(this.lease.status);
+  }
+
+  summary() {
+    const {lease} = this;
+    const now = this.page.fleet.now();
+    let when = `ended ${duration(now - this.end)} ago`;
+    if (this.start > now) {
+      when = `starts in ${duration(this.start - now)}`;
+    } else if (this.end > now) {
+      when = `ends in ${duration(this.end - now)}`;
+    }
+    return element(
+      'div.summary', {},
+      element('p', {},
+              element(`span.status.${lease.status.toLowerCase()}`, {},
+                      lease.status.toLowerCase()),
+              ' ', when),
+      element('p', {}, timeElement(this.start), ' – ', timeElement(this.end),
+              ` (${duration(this.end - this.start)})`),
+      lease.degraded && element(
+        'p.failed', {}, 'Degraded: ',
+        lease.degraded_reason?.detail ?? lease.degraded_reason
+        ?? 'not all of its hosts can be used.'),
+      lease.waiting && element('p.waiting', {}, 'Waits: ',
+                               sentence(String(lease.waiting))));
+  }
+
+  actions() {
+    if (this.isOver) {
+      return null;
+    }
+    const started = this.start <= this.page.fleet.now();
+    return element(
+      'div.buttons.actions', {},
+      element('button', {type: 'button', onclick: () => this.editTimes()},
+              'Change times'),
+      element('button', {type: 'button', onclick: () => this.editName()},
+              'Rename'),
+      started && element(
+        'button', {type: 'button', onclick: () => this.endNow()}, 'End now'),
+      this.lease.degraded && element(
+        'button', {type: 'button',
+                   onclick: () => this.write({heal: true},
+                                             'Broken hosts are replaced.')},
+        'Replace broken hosts'),
+      element('button.danger', {type: 'button',
+                                onclick: () => this.remove()}, 'Delete'));
+  }
+
+  editName() {
+    const input = element('input', {
+      id: 'lease-name', type: 'text', maxlength: 80, required: true,
+      value: this.lease.name, autocomplete: 'off'});
+    this.edit(element(
+      'form', {onsubmit: (event) => {
+        event.preventDefault();
+        this.write({name: input.value.trim()}, 'Renamed.');
+      }},
+      field('lease-name', 'Name', input), this.editButtons('Rename')));
+    input.focus();
+    input.select();
+  }
+
+  editTimes() {
+    const now = this.page.fleet.now();
+    const started = this.start <= now;
+    const start = element('input', {
+      id: 'lease-start', type: 'datetime-local', step: 60, required: true,
+      value: toInput(this.start), disabled: started});
+    const end = element('input', {
+      id: 'lease-end', type: 'datetime-local', step: 60, required: true,
+      value: toInput(this.end)});
+    const verdict = element('div.verdict', {role: 'status'});
+    const buttons = this.editButtons('Change');
+    const submit = buttons.lastChild;
+    const change = () => ({
+      ...(started || start.value === toInput(this.start) ? {}
+        : {start_date: write(fromInput(start.value))}),
+      ...(end.value === toInput(this.end) ? {}
+        : {end_date: write(fromInput(end.value))})});
+    const dryRun = new DryRun((found) => showChange(
+      this, verdict, submit, found));
+    const tryIt = () => {
+      submit.disabled = true;
+      if (start.value && end.value && Object.keys(change()).length) {
+        dryRun.ask({method: 'PUT', path: `leases/${this.lease.id}`,
+                    body: change()});
+      } else {
+        dryRun.cancel();
+        fill(verdict);
+      }
+    };
+    submit.disabled = true;
+    this.edit(element(
+      'form', {oninput: tryIt, onsubmit: (event) => {
+        event.preventDefault();
+        this.write(change(), 'Changed.');
+      }},
+      field('lease-start', 'From', start),
+      started && element('p.note', {},
+                         'It has started: only its end can change.'),
+      field('lease-end', 'Until', end), verdict, buttons));
+    (started ? end : start).focus();
+  }
+
+  edit(form) {
+    this.editing = true;
+    fill(this.editor, form);
+  }
+
+  editButtons(yes) {
+    return element(
+      'div.buttons', {},
+      element('button', {type: 'button', onclick: () => {
+        this.editing = false;
+        fill(this.editor);
+      }}, 'Cancel'),
+      element('button.primary', {type: 'submit'}, yes));
+  }
+
+  async giveBack(reservation, node, name) {
+    if (await ask(`Give ${name} back? What runs on it is lost.`,
+                  'Give back')) {
+      await this.write({reservations: [
+        {id: reservation.id, give_back: [node.uuid]}]},
+      `${name} is given back.`);
+    }
+  }
+
+  async endNow() {
+    if (await ask(`End “${this.lease.name}” now? Its hosts are taken back, `
+                  + 'and what runs on them is lost.', 'End now')) {
+      await this.write({end_date: 'now'}, 'The lease ends now.');
+    }
+  }
+
+  async remove() {
+    const started = this.start <= this.page.fleet.now();
+    const more = started
+      ? 'Its hosts are taken back, and what runs on them is lost.'
+      : 'Others can have its hosts at once.';
+    if (!await ask(`Delete “${this.lease.name}”? ${more}`, 'Delete')) {
+      return;
+    }
+    try {
+      await send('DELETE', `leases/${this.lease.id}`);
+    } catch (failure) {
+      notice(failure.message, true);
+      return;
+    }
+    notice(`Deleted: ${this.lease.name}.`);
+    closePanel();
+    this.page.written();
+  }
+
+  async write(body, done) {
+    try {
+      await send('PUT', `leases/${this.lease.id}`, body);
+    } catch (failure) {
+      this.editing = true;
+      const verdict = this.editor.querySelector('.verdict')
+        ?? this.editor.appendChild(element('div.verdict'));
+      showChange(this, verdict, null, refused(failure));
+      return;
+    }
+    this.editing = false;
+    notice(done);
+    this.page.written();
+    await this.load(this.lease.id);
+  }
+
+  reservation(each) {
+    const wanted = each.amount
+      ? count(each.amount, 'instance')
+      : `${each.min === each.max ? each.min : `${each.min}–${each.max}`} ${
+        each.max === 1 ? 'host' : 'hosts'}`;
+    const proof = element('div');
+    return element(
+      'section', {},
+      element('h3', {}, wanted),
+      [each.hypervisor_properties, each.resource_properties]
+        .filter((text) => text && text !== '[]')
+        .map((text) => element('p', {}, 'with ', element('code', {}, text))),
+      element(
+        'table', {},
+        element('thead', {}, element(
+          'tr', {}, ...['Host', 'Promise', 'State'].map(
+            (title) => element('th', {scope: 'col'}, title)))),
+        element('tbody', {}, ...each.nodes.map(
+          (node) => this.host(each, node)))),
+      element(
+        'details', {ontoggle: (event) => fill(
+          proof, event.target.open && copyable(each.id, 'proof'))},
+        element('summary', {}, 'Show the proof'),
+        element('p.note', {}, 'It opens the hosts of this lease for a deploy:'
+                + ' treat it as a password.'),
+        proof));
+  }
+
+  host(reservation, node) {
+    const known = this.hosts.get(node.uuid);
+    const name = known?.name ?? node.uuid;
+    const canGiveBack = this.lease.status === 'ACTIVE'
+      && reservation.nodes.length > 1 && !reservation.amount;
+    return element(
+      'tr', {},
+      element('td', {title: node.uuid}, name, canGiveBack && element(
+        'button.link', {
+          type: 'button', 'aria-label': `Give back ${name}`,
+          onclick: () => this.giveBack(reservation, node, name)},
+        'give back')),
+      element('td', {}, node.state),
+      element('td', {}, known?.provision_state ?? '–',
+              known?.maintenance ? ', maintenance' : ''));
+  }
+
+  events() {
+    return element(
+      'section', {},
+      element('h3', {}, 'Events'),
+      element(
+        'table', {},
+        element('thead', {}, element(
+          'tr', {}, ...['Event', 'Time', 'Status'].map(
+            (title) => element('th', {scope: 'col'}, title)))),
+        element('tbody', {}, ...this.lease.events.map((event) => element(
+          'tr', {},
+          element('td', {}, EVENTS[event.event_type] ?? event.event_type),
+          element('td', {}, timeElement(read(event.time))),
+          element('td', {}, DONE[event.status] ?? event.status))))));
+  }
+
+  commands() {
+    if (this.isOver) {
+      return null;
+    }
+    return element(
+      'section', {},
+      element('h3', {}, 'Use it'),
+      ...commandsFor(this.lease).map(([title, text]) => element(
+        'div.command', {}, element('p.note', {}, title),
+        copyable(text, title))));
+  }
+
+  history() {
+    const {lease} = this;
+    const written = (text) => (text ? timeElement(read(text)) : '–');
+    return element(
+      'section', {},
+      element('h3', {}, 'History'),
+      element(
+        'dl', {},
+        element('dt', {}, 'Created'), element('dd', {},
+                                              written(lease.created_at)),
+        element('dt', {}, 'Changed'), element('dd', {},
+                                              written(lease.updated_at)),
+        element('dt', {}, 'Project'), element('dd', {},
+                                              lease.project_id ?? '–'),
+        element('dt', {}, 'Lease'), element('dd', {},
+                                            element('code', {}, lease.id))));
+  }
+
+  closed() {
+    this.ident = null;
+    this.editing = false;
+    this.page.board.over.shown = null;
+    this.page.board.light(null);
+    this.page.changed(null);
+  }
+}
+
+/** Return the commands that use a lease, with a title each. */
+export function commandsFor(lease) {
+  const node = lease.reservations[0]?.nodes[0]?.uuid ?? 'NODE';
+  return [
+    ['Wait until it has started, and show its plan',
+     `baremetal reservation lease plan ${lease.id} --wait 120`],
+    ['Put its proof into a variable',
+     `proof=$(baremetal reservation lease plan ${lease.id} -f json |\n`
+     + "    python3 -c 'import json, sys; "
+     + 'print(json.load(sys.stdin)["reservations"][0]["id"])\')'],
+    ['Deploy a host of it',
+     `baremetal reservation deploy "$proof" --node ${node} --wait 1800`],
+    ['Extend it',
+     `baremetal reservation lease set ${lease.id} --extend 2h`]];
+}
+
+function showChange(view, place, submit, verdict) {
+  if (verdict === null) {
+    place.setAttribute('aria-busy', 'true');
+    return;
+  }
+  place.removeAttribute('aria-busy');
+  place.className = `verdict ${verdict.granted ? 'yes' : 'no'}`;
+  if (submit) {
+    submit.disabled = !verdict.granted;
+  }
+  if (verdict.granted) {
+    fill(place, element('p', {}, `Possible: ${
+      movesText(view.lease, verdict.lease, view.hosts)}.`));
+  } else {
+    const blockers = blockersOf(verdict);
+    fill(place, element('p', {}, sentence(verdict.sentence)),
+         blockerList(blockers));
+  }
+}
+
+/** Return what a change moves, from the plans before and afterwards. */
+export function movesText(before, after, hosts = new Map()) {
+  const nodes = (lease) => lease.reservations.flatMap(
+    (each) => each.nodes.map((node) => node.uuid));
+  const had = new Set(nodes(before));
+  const added = nodes(after).filter((uuid) => !had.has(uuid));
+  if (!added.length) {
+    return 'it keeps its hosts';
+  }
+  const named = added.slice(0, 4).map(
+    (uuid) => hosts.get(uuid)?.name ?? uuid.slice(0, 8));
+  const more = added.length > named.length
+    ? ` and ${added.length - named.length} more` : '';
+  return `it moves to ${named.join(', ')}${more}`;
+}

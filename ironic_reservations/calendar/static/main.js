@@ -1,0 +1,417 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+/**
+ * The page: puts its parts together.
+ */
+
+import * as address from './address.js';
+import {Board} from './board.js';
+import {BookingForm, draftFrom} from './booking_form.js';
+import {byId} from './elements.js';
+import {FindForm} from './find_form.js';
+import {Fleet, isWithin} from './fleet.js';
+import {Gestures} from './gestures.js';
+import {firstVisible} from './host_row.js';
+import * as keyboard from './keyboard.js';
+import {LeaseDrag} from './lease_drag.js';
+import {LeaseList} from './lease_list.js';
+import {LeasePage} from './lease_page.js';
+import {drawLegend} from './legend.js';
+import {keepLooking} from './live.js';
+import {connection} from './notice.js';
+import {closePanel, panelIsOpen} from './panel.js';
+import {forgetPatterns} from './patterns.js';
+import {readSession, whenSignedOut} from './requests.js';
+import {nameOf, saidOfBooking} from './row_labels.js';
+import {askToSignIn} from './sign_in.js';
+import {readTheme} from './theme.js';
+import {DAY, days, here} from './times.js';
+import {showUser} from './user_menu.js';
+
+const PAN = 0.25;
+const RETRY_MS = 2000;
+
+class Page {
+  constructor() {
+    this.session = null;
+    this.fleet = new Fleet(() => this.fleetChanged());
+    this.board = new Board(
+      {plot: byId('plot'), scroller: byId('scroller'),
+       spacer: byId('spacer'), area: byId('area')},
+      this.fleet, {toggle: (key) => this.toggle(key)});
+    this.booking = new BookingForm(this);
+    this.search = new FindForm(this);
+    this.leasePage = new LeasePage(this);
+    this.leaseList = new LeaseList(this);
+    this.leaseDrag = new LeaseDrag(this);
+    this.gestures = new Gestures(this.board, this.pointerDoes());
+  }
+
+  async start() {
+    this.look();
+    this.listen();
+    await this.signIn(null);
+    address.load(here());
+    for (const key of address.current().open) {
+      this.fleet.setOpen(key, true);
+    }
+    await this.showWindow();
+    await this.restorePanel(address.current().panel);
+    keepLooking(() => this.lookAgain());
+  }
+
+  async signIn(reason) {
+    let session = await this.readSession();
+    if (!session.signed_in && session.strategy !== 'noauth') {
+      session = await askToSignIn(session, reason);
+    }
+    this.session = session;
+    showUser(session);
+  }
+
+  async readSession() {
+    for (;;) {
+      try {
+        const session = await readSession();
+        connection(null);
+        return session;
+      } catch (failure) {
+        connection(failure);
+        await new Promise((resolve) => {
+          window.setTimeout(resolve, RETRY_MS);
+        });
+      }
+    }
+  }
+
+  async signedOut() {
+    if (this.signingIn) {
+      return;
+    }
+    this.signingIn = true;
+    const before = whoIs(this.session);
+    try {
+      await this.signIn('Your session has ended. Sign in to go on where you '
+                        + 'were.');
+      if (whoIs(this.session) !== before) {
+        // NOTE: what the page shows is not for whoever reads it now.
+        window.location.reload();
+        return;
+      }
+      this.fleet.etag = null;
+      await this.fleet.refresh();
+    } finally {
+      this.signingIn = false;
+    }
+  }
+
+  listen() {
+    whenSignedOut(() => this.signedOut());
+    const scheme = window.matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', () => this.look());
+    window.matchMedia('print').addEventListener('change', () => {
+      this.look();
+      this.board.paint();
+    });
+    for (const range of address.RANGES) {
+      byId(`range-${range}`).addEventListener(
+        'click', () => this.range(range));
+    }
+    byId('earlier').addEventListener('click', () => this.pan(-1));
+    byId('later').addEventListener('click', () => this.pan(1));
+    byId('today').addEventListener('click', () => this.today());
+    byId('book').addEventListener('click', () => this.book());
+    byId('find').addEventListener('click', () => this.search.open(
+      {resourceClass: this.classInFocus()}));
+    byId('leases').addEventListener('click', () => this.leaseList.open());
+    byId('help').addEventListener('click', () => keyboard.showHelp());
+    keyboard.listen(this.keysDo());
+  }
+
+  /** Take the colours of the style sheet. */
+  look() {
+    readTheme();
+    forgetPatterns();
+    drawLegend(byId('legend-list'));
+    this.board.timeline.recolour();
+    this.board.later();
+  }
+
+  async lookAgain() {
+    await this.fleet.refresh();
+    if (address.current().from === null) {
+      await this.showWindow();
+    }
+    this.board.later();
+    return this.fleet.failure === null;
+  }
+
+  fleetChanged() {
+    const {fleet} = this;
+    connection(fleet.failure);
+    byId('empty').hidden = fleet.loaded === null
+      || fleet.classes.length > 0;
+    byId('loading').hidden = fleet.loaded !== null;
+    this.board.update();
+    if (this.seen !== fleet.sequence) {
+      this.seen = fleet.sequence;
+      this.leasePage.refresh();
+      if (this.leaseList.isOpen) {
+        this.leaseList.load();
+      }
+    }
+  }
+
+  // The window of time
+
+  showShownWindow() {
+    const {from, to} = address.shownWindow(this.fleet.now());
+    this.board.show(from, to);
+    const {timeline} = this.board;
+    const period = days(timeline.from, timeline.to);
+    // NOTE: what is written again is read aloud again.
+    if (byId('period').textContent !== period) {
+      byId('period').textContent = period;
+    }
+    for (const range of address.RANGES) {
+      byId(`range-${range}`).setAttribute('aria-pressed', String(
+        Math.abs(timeline.to - timeline.from - range * DAY) < DAY / 12));
+    }
+    return timeline;
+  }
+
+  async showWindow() {
+    const {from, to} = this.showShownWindow();
+    await this.fleet.show(from, to);
+  }
+
+  /** Show a window that was zoomed to. */
+  zoom(from, to) {
+    this.board.show(from, to);
+    const {timeline} = this.board;
+    address.change({from: timeline.from, to: timeline.to, range: null});
+    this.showShownWindow();
+    window.clearTimeout(this.zoomTimer);
+    this.zoomTimer = window.setTimeout(() => this.showWindow(), 120);
+  }
+
+  zoomBy(factor) {
+    const {from, to} = this.board.timeline;
+    const middle = (from + to) / 2;
+    const half = (to - from) / 2 * factor;
+    this.zoom(middle - half, middle + half);
+  }
+
+  pan(way) {
+    const {from, to} = this.board.timeline;
+    const shift = (to - from) * PAN * way;
+    this.zoom(from + shift, to + shift);
+  }
+
+  range(range) {
+    address.change({range, from: null, to: null});
+    this.showWindow();
+  }
+
+  today() {
+    const {from, to} = this.board.timeline;
+    const length = Math.round((to - from) / DAY);
+    if (address.RANGES.includes(length)) {
+      this.range(length);
+    } else {
+      const start = this.fleet.now() - (to - from) / 8;
+      this.zoom(start, start + to - from);
+    }
+  }
+
+  // Rows
+
+  /** Open a class or a rack, or close it. */
+  toggle(key) {
+    const open = !this.fleet.isOpen(key);
+    this.fleet.setOpen(key, open);
+    const keys = [...address.current().open].filter(
+      (each) => !isWithin(each, key));
+    address.change({open: new Set(open ? [...keys, key] : keys)});
+    this.board.update();
+  }
+
+  classInFocus() {
+    return this.board.labels.focusedRow()?.name
+      ?? this.fleet.classes[0]?.name;
+  }
+
+  moveRow(by) {
+    const {labels, laid} = this.board;
+    const index = Math.max(0, Math.min(laid.rows - 1, labels.focused + by));
+    const row = labels.moveFocus(index);
+    if (row) {
+      this.board.reveal(row);
+      this.board.light(null);
+      this.walked = null;
+    }
+  }
+
+  expand(open) {
+    const row = this.board.labels.focusedRow();
+    if (!row) {
+      return;
+    }
+    if (row.kind !== 'host' && row.open !== open) {
+      this.toggle(row.key);
+    } else if (!open && row.kind !== 'class') {
+      // NOTE: the row above that it belongs to.
+      const above = row.kind === 'host' ? row.key : row.name;
+      const segment = this.board.laid.segments.find(
+        (each) => each.key === above);
+      this.moveRow(segment.index - row.index);
+    }
+  }
+
+  activate() {
+    const row = this.board.labels.focusedRow();
+    if (row && row.kind !== 'host') {
+      this.toggle(row.key);
+    } else if (this.walked?.lease?.id) {
+      this.openLease(this.walked.lease.id);
+    } else {
+      this.nextBooking(1);
+    }
+  }
+
+  /** Light up the next booking of the row that has the focus. */
+  nextBooking(way) {
+    const row = this.board.labels.focusedRow();
+    const host = row?.kind === 'host'
+      ? this.fleet.host(row.key, row.host) : null;
+    if (!host?.bookings.length) {
+      return;
+    }
+    const {bookings} = host;
+    const at = bookings.indexOf(this.walked);
+    const next = at === -1
+      ? Math.min(firstVisible(host, this.board.timeline.from),
+                 bookings.length - 1)
+      : Math.max(0, Math.min(bookings.length - 1, at + way));
+    this.walked = bookings[next];
+    this.board.light(this.walked.lease?.key ?? null);
+    byId('said').textContent = saidOfBooking(this.walked);
+  }
+
+  // What others call
+
+  /** Write into the URL what the panel shows. */
+  changed(panel) {
+    address.change({panel});
+  }
+
+  /** Take in a new lease. */
+  booked(lease) {
+    this.written();
+    this.openLease(lease.id);
+  }
+
+  /** Take in that something of ours was written. */
+  written() {
+    this.fleet.refresh();
+  }
+
+  openLease(ident) {
+    this.leasePage.open(ident);
+  }
+
+  book(draft = null) {
+    const {from, to} = this.board.timeline;
+    if (this.fleet.classes.length) {
+      this.booking.open(draft ?? draftFrom(
+        this.classInFocus(), from, to, this.fleet.now()));
+    }
+  }
+
+  async restorePanel(panel) {
+    if (panel?.kind === 'lease') {
+      this.openLease(panel.lease);
+    } else if (panel?.kind === 'leases') {
+      this.leaseList.open();
+    } else if (panel?.kind === 'find') {
+      this.search.open(panel);
+    } else if (panel?.kind === 'book' && panel.start && panel.end) {
+      this.book(panel);
+    }
+  }
+
+  pointerDoes() {
+    const {booking, leaseDrag, board} = this;
+    return {
+      zoom: (from, to) => this.zoom(from, to),
+      toggle: (key) => this.toggle(key),
+      hover: (lease) => board.light(
+        lease?.key ?? this.leasePage.ident ?? null),
+      openLease: (ident) => this.openLease(ident),
+      canChange: (each) => leaseDrag.canChange(each),
+      edge: (...moved) => leaseDrag.move(...moved),
+      dropped: (...moved) => leaseDrag.drop(...moved),
+      drawn: (draft) => this.drawn(draft),
+      moveDraft: (which, time) => {
+        const other = booking.draft[which === 'end' ? 'start' : 'end'];
+        if (which === 'end' ? time > other : time < other) {
+          booking.move({[which]: time});
+        }
+      },
+      accept: (offer) => (offer.book ? offer.book()
+        : booking.accept(offer))};
+  }
+
+  drawn({start, end, row}) {
+    const host = row.kind === 'host'
+      ? this.fleet.host(row.key, row.host) : null;
+    const kept = keptOf(this.booking);
+    this.book({...kept, start, end, resourceClass: row.name,
+               node: host?.node_uuid ?? null,
+               nodeName: host && nameOf(host)});
+  }
+
+  keysDo() {
+    return {
+      moveRow: (by) => this.moveRow(by),
+      expand: (open) => this.expand(open),
+      activate: () => this.activate(),
+      nextBooking: (way) => this.nextBooking(way),
+      book: () => this.book(),
+      find: () => this.search.open({resourceClass: this.classInFocus()}),
+      leases: () => this.leaseList.open(),
+      today: () => this.today(),
+      pan: (way) => this.pan(way),
+      zoomBy: (factor) => this.zoomBy(factor),
+      range: (range) => this.range(range),
+      escape: () => {
+        if (this.gestures.drop()) {
+          this.leaseDrag.forget();
+        } else if (panelIsOpen()) {
+          closePanel();
+        }
+      }};
+  }
+}
+
+function whoIs({user, project}) {
+  return JSON.stringify([user, project]);
+}
+
+/** Return what a form that is open already keeps when a window is drawn. */
+function keptOf({draft}) {
+  return draft && {hosts: draft.hosts, name: draft.name, typed: draft.typed};
+}
+
+new Page().start();

@@ -1,0 +1,133 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Maintenance windows, through python-ironicclient."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+from typing import cast
+from urllib import parse
+
+from ironicclient import exc
+from ironicclient.common import base
+from ironicclient.v1 import client as ironic_client
+
+from ironic_reservations.client import errors
+from ironic_reservations.client import requirement_text
+from ironic_reservations.client import session
+from ironic_reservations.client import times
+
+SINCE = '1.9'
+
+
+class Maintenance(base.Resource):
+    """Nodes that an operator has booked for maintenance.
+
+    Its attributes are those of the API: ``uuid``, ``name``, ``reason``,
+    ``starts_at``, ``ends_at``, ``drain``, ``state``, ``nodes``; and, as
+    made, ``bound``, ``moves``, ``cannot_move``.
+    """
+
+    def __init__(self, manager: Any, info: dict[str, Any],
+                 loaded: bool = False) -> None:
+        super().__init__(manager, info.get('maintenance', info), loaded)
+
+    def __repr__(self) -> str:
+        return f'<Maintenance {self._info}>'
+
+
+class MaintenanceManager(base.Manager[Maintenance]):
+    """What can be done with maintenance windows.
+
+    :param client: an Ironic client; its session is used.
+    :param endpoint: where they are served, if not at the endpoint of the
+        Ironic client.
+    """
+
+    resource_class: type[Maintenance] = Maintenance
+    _resource_name: str = 'maintenances'
+
+    def __init__(self, client: ironic_client.Client,
+                 endpoint: str | None = None) -> None:
+        super().__init__(session.ReservationSession(
+            client.http_client, endpoint=endpoint))
+
+    def create(self, name: str, end: times.Instant,
+               start: times.Instant | None = None,
+               reason: str | None = None,
+               nodes: Iterable[str] = (), resource_class: str | None = None,
+               conditions: Iterable[str] = (), traits: Iterable[str] = (),
+               drain: bool = False, force: bool = False,
+               dry_run: bool = False) -> Maintenance:
+        """Book nodes for maintenance.
+
+        :param nodes: names or UUIDs; with none, all that have the rest.
+        :param conditions: what nodes have to be like, as of leases.
+        :param drain: wait for those who have nodes.
+        :param force: book nodes, whoever is in the way.
+        :param dry_run: tell what that would do, and book nothing.
+        :raises Conflict: somebody is in the way.
+        :raises NotServed: the service is older than that.
+        """
+        body = {'name': name, 'ends_at': times.written(end)}
+        optional: dict[str, Any] = {
+            'starts_at': None if start in (None, times.NOW)
+            else times.written(cast(times.Instant, start)),
+            'reason': reason, 'nodes': list(nodes),
+            'resource_class': resource_class,
+            'resource_properties': requirement_text.properties(
+                conditions, traits=traits),
+            'drain': drain, 'force': force}
+        body.update({key: value for key, value in optional.items() if value})
+        with _served():
+            _response, made = self.api.json_request(
+                'POST', self._path() + ('?dry_run=true' if dry_run else ''),
+                body=body)
+        return Maintenance(self, cast(dict[str, Any], made), loaded=True)
+
+    def list(self) -> builtins.list[Maintenance]:
+        """List windows, the first to start first.
+
+        :raises NotServed: the service is older than that.
+        """
+        with _served():
+            return cast(builtins.list[Maintenance], self._list(
+                self._path(), 'maintenances'))
+
+    def get(self, uuid: str) -> Maintenance:
+        """Get one window.
+
+        :raises NotFound: there is none.
+        """
+        return cast(Maintenance, self._get(parse.quote(uuid, safe='')))
+
+    def delete(self, uuid: str) -> None:
+        """End a window, now or before it has started.
+
+        :raises NotFound: there is none.
+        """
+        self._delete(parse.quote(uuid, safe=''))
+
+
+@contextlib.contextmanager
+def _served() -> Iterator[None]:
+    try:
+        yield
+    except (exc.NotFound, errors.NotServed) as error:
+        raise errors.NotServed(
+            'The service has no maintenance windows: they came with version '
+            f'{SINCE} of the reservation API.') from error

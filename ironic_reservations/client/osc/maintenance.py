@@ -1,0 +1,201 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The commands ``baremetal reservation maintenance ...``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from collections.abc import Sequence
+import datetime
+import logging
+from typing import Any
+
+from ironicclient import exc
+from osc_lib.cli import format_columns
+from osc_lib.command import command
+
+from ironic_reservations.client import maintenance
+from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import selection
+from ironic_reservations.client.osc import zone
+
+_COLUMNS = ('uuid', 'name', 'state', 'starts_at', 'ends_at')
+_LONG = (*_COLUMNS, 'reason', 'drain', 'nodes', 'created_at', 'updated_at')
+_EFFECT = ('bound', 'moves', 'cannot_move')
+_TRIED = ('accepted', 'reasons')
+_LISTS = ('nodes', *_EFFECT, 'reasons')
+_TIMES = '"2030-01-31 12:00" (UTC), +4h, or now'
+
+Columns = tuple[Sequence[str], Iterable[Any]]
+
+
+class CreateMaintenance(zone.Zoned, command.ShowOne):
+    """Book nodes for maintenance
+
+    Bookings of leases that have not started move to other nodes. With
+    --dry-run the effect is shown, and nothing is booked.
+    """
+
+    log = logging.getLogger(__name__ + '.CreateMaintenance')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the window, and which nodes."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'name', metavar='<name>', help='Name of the maintenance window.')
+        parser.add_argument(
+            '--node',
+            metavar='<node>',
+            action='append',
+            default=[],
+            dest='nodes',
+            help='Name or UUID of a node. Can be specified multiple times. '
+                 'Default is all nodes that match the other options.')
+        selection.add(parser)
+        parser.add_argument(
+            '--reason',
+            metavar='<reason>',
+            help='Reason to show in Ironic. Default is the name.')
+        parser.add_argument(
+            '--start',
+            metavar='<time>',
+            type=chart_command.instant,
+            help=f'Start of the maintenance: {_TIMES}. Default is now.')
+        end = parser.add_mutually_exclusive_group(required=True)
+        end.add_argument(
+            '--end',
+            metavar='<time>',
+            type=chart_command.instant,
+            help=f'End of the maintenance: {_TIMES}.')
+        end.add_argument(
+            '--duration',
+            metavar='<duration>',
+            type=chart_command.duration,
+            help='How long it lasts, for example 4h.')
+        parser.add_argument(
+            '--drain',
+            action='store_true',
+            help='Wait for those who have nodes: the maintenance of a node '
+                 'begins when its lease is over, and lasts as long.')
+        parser.add_argument(
+            '--force',
+            action='store_true',
+            help='Book the nodes, whoever is in the way.')
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Only show what moves, what cannot move, and who has nodes.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Book them, and show what that does."""
+        self.log.debug('take_action(%s)', parsed_args)
+        wanted = selection.read(parsed_args)
+        if not (parsed_args.nodes or any(wanted.values())):
+            raise exc.CommandError(
+                'No nodes were chosen. Use --node, --resource-class, '
+                '--property or --trait.')
+        start, end = parsed_args.start, parsed_args.end
+        if end is None:
+            begins = (start if isinstance(start, datetime.datetime)
+                      else chart_command.now())
+            end = begins + datetime.timedelta(seconds=parsed_args.duration)
+        made = maintenance.MaintenanceManager(
+            self.app.client_manager.baremetal).create(
+                parsed_args.name, end, start, parsed_args.reason,
+                parsed_args.nodes, drain=parsed_args.drain,
+                force=parsed_args.force, dry_run=parsed_args.dry_run,
+                **wanted)
+        columns = (*_LONG, *_EFFECT, *(_TRIED if parsed_args.dry_run
+                                       else ()))
+        return columns, _values(made, columns)
+
+
+class ListMaintenances(zone.Zoned, command.Lister):
+    """List maintenance windows"""
+
+    log = logging.getLogger(__name__ + '.ListMaintenances')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add how much to show."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--long',
+            action='store_true',
+            help='Show the nodes and the reason, too.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """List them, the first to start first."""
+        self.log.debug('take_action(%s)', parsed_args)
+        columns = _LONG if parsed_args.long else _COLUMNS
+        return columns, [_values(each, columns) for each in
+                         maintenance.MaintenanceManager(
+                             self.app.client_manager.baremetal).list()]
+
+
+class ShowMaintenance(zone.Zoned, command.ShowOne):
+    """Show a maintenance window"""
+
+    log = logging.getLogger(__name__ + '.ShowMaintenance')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the window."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'maintenance', metavar='<maintenance>',
+            help='UUID of the maintenance window.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        """Show it, with its nodes."""
+        self.log.debug('take_action(%s)', parsed_args)
+        found = maintenance.MaintenanceManager(
+            self.app.client_manager.baremetal).get(parsed_args.maintenance)
+        return _LONG, _values(found, _LONG)
+
+
+class DeleteMaintenance(command.Command):
+    """End maintenance windows, or take them back before they start"""
+
+    log = logging.getLogger(__name__ + '.DeleteMaintenance')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Add the windows."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'maintenances', metavar='<maintenance>', nargs='+',
+            help='UUIDs of the maintenance windows.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """End all of them that there are."""
+        self.log.debug('take_action(%s)', parsed_args)
+        manager = maintenance.MaintenanceManager(
+            self.app.client_manager.baremetal)
+        failures = []
+        for uuid in parsed_args.maintenances:
+            try:
+                manager.delete(uuid)
+                print(f'Ended maintenance {uuid}')
+            except exc.ClientException as error:
+                failures.append(f'Failed to end maintenance {uuid}: {error}')
+        if failures:
+            raise exc.ClientException('\n'.join(failures))
+
+
+def _values(found: maintenance.Maintenance,
+            columns: Sequence[str]) -> list[Any]:
+    return [format_columns.ListDictColumn(getattr(found, name))
+            if name in _LISTS else getattr(found, name) for name in columns]

@@ -1,0 +1,79 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The command ``baremetal reservation usage``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from collections.abc import Sequence
+import logging
+from typing import Any
+
+from osc_lib.command import command
+
+from ironic_reservations.client import usage
+
+_GROUPS = ('day', 'project', 'class')
+_KEYS = {'day': ('Day', 'day'), 'project': ('Project', 'project_id'),
+         'class': ('Class', 'resource_class')}
+_HOURS = ('promised', 'bound', 'deployed', 'unused')
+
+
+class ListUsage(command.Lister):
+    """List the host hours that leases had, day by day
+
+    Days are in UTC. "Promised" counts from the start of each lease to its end,
+    also what is to come; "bound" what of it has passed while the hosts were
+    the lease's; "deployed" what of that they were deployed for, and "unused"
+    the rest.
+    """
+
+    log = logging.getLogger(__name__ + '.ListUsage')
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Say when, whose, and what is told apart."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--first-day', metavar='<day>',
+            help='The first day, such as 2026-03-01. By default there are 30 '
+                 'days; at most there are 366.')
+        parser.add_argument(
+            '--last-day', metavar='<day>',
+            help='The last day. Today by default.')
+        parser.add_argument(
+            '--by', metavar='<group>', action='append', choices=_GROUPS,
+            help='Tell apart days, projects or classes (day, project, class). '
+                 'Repeat for several. All of them by default.')
+        whose = parser.add_mutually_exclusive_group()
+        whose.add_argument(
+            '--project', metavar='<project>',
+            help='List the hours of this project (ID). For administrators.')
+        whose.add_argument(
+            '--all-projects', action='store_true',
+            help='List the hours of all projects. For administrators.')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace
+                    ) -> tuple[Sequence[str], Iterable[Any]]:
+        """List them."""
+        self.log.debug('take_action(%s)', parsed_args)
+        by = [name for name in _GROUPS
+              if name in (parsed_args.by or _GROUPS)]
+        found = usage.UsageManager(self.app.client_manager.baremetal).get(
+            parsed_args.first_day, parsed_args.last_day, by,
+            parsed_args.project, parsed_args.all_projects)
+        titles, keys = zip(*(_KEYS[name] for name in by), strict=True)
+        return ([*titles, *(name.capitalize() for name in _HOURS)],
+                (tuple(row[key] for key in (*keys, *_HOURS))
+                 for row in found.hours))

@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What leases have had, through python-ironicclient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from typing import cast
+
+from ironicclient import exc
+from ironicclient.common import base
+from ironicclient.v1 import client as ironic_client
+
+from ironic_reservations.client import errors
+from ironic_reservations.client import session
+
+SINCE = '1.10'
+
+
+class Usage(base.Resource):
+    """Host hours, day by day.
+
+    Its attributes are those of the API: ``first_day`` and ``last_day``;
+    ``hours``, a list with ``day``, ``project_id``, ``resource_class``,
+    ``promised``, ``bound``, ``deployed`` and ``unused``; and ``total``.
+    """
+
+    def __init__(self, manager: Any, info: dict[str, Any],
+                 loaded: bool = False) -> None:
+        super().__init__(manager, info.get('usage', info), loaded)
+
+    def __repr__(self) -> str:
+        return f'<Usage {self._info}>'
+
+
+class UsageManager(base.Manager[Usage]):
+    """Asks for usage.
+
+    :param client: an Ironic client; its session is used.
+    :param endpoint: where it is served, if not at the endpoint of the Ironic
+        client.
+    """
+
+    resource_class: type[Usage] = Usage
+    _resource_name: str = 'usage'
+
+    def __init__(self, client: ironic_client.Client,
+                 endpoint: str | None = None) -> None:
+        super().__init__(session.ReservationSession(
+            client.http_client, endpoint=endpoint))
+
+    def get(self, first_day: str | None = None, last_day: str | None = None,
+            by: Sequence[str] = (), project: str | None = None,
+            all_projects: bool = False) -> Usage:
+        """Get the host hours of leases.
+
+        :param first_day: such as ``2026-03-01``, in UTC.
+        :param last_day: today by default.
+        :param by: what is told apart: ``day``, ``project``, ``class``; all
+            of them by default.
+        :param project: its ID, for administrators; by default the own one.
+        :param all_projects: whether all are meant, for administrators.
+        :raises Forbidden: they are not the caller's own.
+        :raises NotServed: the service is older than that.
+        """
+        asked = {name: value for name, value in (
+            ('first_day', first_day), ('last_day', last_day),
+            ('by', ','.join(by)), ('project', project),
+            ('all_projects', 'true' if all_projects else None)) if value}
+        try:
+            _response, found = self.api.json_request('GET', self._path(),
+                                                     params=asked)
+        except (exc.NotFound, errors.NotServed) as error:
+            raise errors.NotServed(
+                'The service does not tell usage: that came with version '
+                f'{SINCE} of the reservation API.') from error
+        return Usage(self, cast(dict[str, Any], found), loaded=True)

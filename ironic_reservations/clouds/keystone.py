@@ -1,0 +1,143 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Tokens of Keystone for the users of the calendar's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keystoneauth1 import exceptions as ksa_exc
+from keystoneauth1 import session as ksa_session
+from keystoneauth1.identity import v3
+from oslo_config import cfg
+from oslo_log import log
+
+from ironic_reservations import errors
+
+LOG = log.getLogger(__name__)
+
+GROUP = 'keystone_authtoken'
+#: How long, in seconds, Keystone may take for one answer.
+PATIENCE = 10
+_VERSION = '/v3'
+#: Of whoever is not known, or may not do this: which of them, nobody is told.
+_REFUSED = (ksa_exc.Unauthorized, ksa_exc.Forbidden, ksa_exc.NotFound,
+            ksa_exc.BadRequest)
+
+
+class Keystone:
+    """The Keystone that confirms the callers of the API.
+
+    :param settings: has its [keystone_authtoken]; this is Ironic's
+        configuration where we are part of its API.
+    :param conf: ours, whose [ironic] is looked at where that names none.
+    :param patience: how long, in seconds, one answer is waited for.
+    """
+
+    def __init__(self, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
+                 patience: float = PATIENCE) -> None:
+        self._settings = settings
+        self._conf = conf
+        self._patience = patience
+
+    def sign_in_with_password(self, username: str, user_domain: str,
+                              password: str, project: str,
+                              project_domain: str) -> str:
+        """Return a token for a user in a project.
+
+        :raises SignInRefused: Keystone does not let the user in.
+        :raises KeystoneUnavailable: Keystone does not answer as it should.
+        """
+        return self._token(v3.Password(
+            self._url(), username=username, user_domain_name=user_domain,
+            password=password, project_name=project,
+            project_domain_name=project_domain, include_catalog=False))
+
+    def sign_in_with_application_credential(self, ident: str,
+                                            secret: str) -> str:
+        """Return a token for an application credential.
+
+        :raises SignInRefused: Keystone does not accept it.
+        :raises KeystoneUnavailable: Keystone does not answer as it should.
+        """
+        return self._token(v3.ApplicationCredential(
+            self._url(), application_credential_id=ident,
+            application_credential_secret=secret, include_catalog=False))
+
+    def revoke(self, token: str) -> None:
+        """Make a token void.
+
+        :raises KeystoneUnavailable: Keystone does not answer as it should.
+        """
+        shown = {'X-Auth-Token': token, 'X-Subject-Token': token}
+        try:
+            self._session().delete(f'{self._url()}/auth/tokens',
+                                   headers=shown, authenticated=False,
+                                   log=False)
+        except (ksa_exc.Unauthorized, ksa_exc.NotFound):
+            return
+        except ksa_exc.ClientException as exc:
+            raise _unavailable(exc) from exc
+
+    def _token(self, plugin: Any) -> str:
+        try:
+            return str(plugin.get_access(self._session()).auth_token)
+        except ksa_exc.MissingAuthMethods as exc:
+            raise errors.SignInRefused(
+                'Keystone asks this user for a second factor, which this page '
+                'cannot pass on. Sign in with an application credential.'
+            ) from exc
+        except _REFUSED as exc:
+            raise errors.SignInRefused() from exc
+        except ksa_exc.ClientException as exc:
+            raise _unavailable(exc) from exc
+
+    def _session(self) -> ksa_session.Session:
+        options = self._settings[GROUP]
+        # NOTE: a redirect would take the password to somebody else.
+        return ksa_session.Session(
+            timeout=self._patience, redirect=False,
+            user_agent='ironic-reservations-calendar',
+            verify=False if options.insecure else options.cafile or True,
+            cert=(options.certfile, options.keyfile)
+            if options.certfile and options.keyfile
+            else options.certfile or None)
+
+    def _url(self) -> str:
+        """Return the URL of version 3 of Keystone.
+
+        :raises KeystoneUnavailable: the configuration has none.
+        """
+        options = self._settings[GROUP]
+        section = getattr(options, 'auth_section', None) or GROUP
+        # NOTE: which options there are depends on how tokens are checked.
+        for group, name in ((getattr(self._settings, section, None),
+                             'auth_url'),
+                            (options, 'www_authenticate_uri'),
+                            (self._conf.ironic, 'auth_url')):
+            found = getattr(group, name, None)
+            if found:
+                root = str(found).rstrip('/').removesuffix('/v2.0')
+                return root.removesuffix(_VERSION) + _VERSION
+        LOG.error('Nobody can sign in to the calendar: [%s] has neither '
+                  'auth_url nor www_authenticate_uri', GROUP)
+        raise errors.KeystoneUnavailable(
+            'The configuration of this service does not say where Keystone '
+            'is. The operator should set www_authenticate_uri in '
+            f'[{GROUP}].')
+
+
+def _unavailable(exc: Exception) -> errors.KeystoneUnavailable:
+    LOG.warning('Keystone cannot be asked for the calendar: %s: %s',
+                type(exc).__name__, exc)
+    return errors.KeystoneUnavailable()

@@ -1,0 +1,110 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Handing mail to an SMTP server."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import email.message
+import smtplib
+import ssl
+from typing import Any
+
+from ironic_reservations.clouds import within
+
+STARTTLS = 'starttls'
+TLS = 'tls'
+
+
+class Unsent(Exception):
+    """The server has not taken the mail, as far as we know."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    """An SMTP server, and how to speak to it.
+
+    :ivar security: ``starttls``, ``tls`` or ``none``.
+    :ivar ca_file: trusted authorities; ``None``: those of the system.
+    :ivar username: ``None``: nobody signs in.
+    :ivar timeout: for all of an exchange, in seconds.
+    """
+
+    host: str
+    port: int
+    security: str
+    timeout: float
+    ca_file: str | None = None
+    username: str | None = None
+    password: str = ''
+
+
+class _Watched:
+    """Hands its connection over before it waits for the greeting."""
+
+    def __init__(self, cut: within.Cut, *args: Any, **kwargs: Any) -> None:
+        self._cut = cut
+        super().__init__(*args, **kwargs)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> Any:
+        made = super()._get_socket(host, port, timeout)  # type: ignore[misc]
+        self._cut.watch(made)
+        return made
+
+
+class _Client(_Watched, smtplib.SMTP):
+    pass
+
+
+class _TlsClient(_Watched, smtplib.SMTP_SSL):
+    pass
+
+
+def send(server: Server, message: email.message.EmailMessage,
+         address: str) -> None:
+    """Hand over a mail; returns when the server has taken it.
+
+    :param address: of the only recipient, whatever the headers say.
+    :raises Unsent: it may not have been taken.
+    """
+    try:
+        within.within(server.timeout, server.host,
+                      lambda cut: _send(server, message, address, cut))
+    except (OSError, smtplib.SMTPException, ValueError) as exc:
+        raise Unsent(f'{server.host} did not take the mail: '
+                     f'{within.one_line(exc)}') from exc
+
+
+def _send(server: Server, message: email.message.EmailMessage, address: str,
+          cut: within.Cut) -> None:
+    context = ssl.create_default_context(cafile=server.ca_file)
+    client = (_TlsClient(cut, server.host, server.port,
+                         timeout=server.timeout, context=context)
+              if server.security == TLS else
+              _Client(cut, server.host, server.port, timeout=server.timeout))
+    try:
+        if server.security == STARTTLS:
+            # NOTE: fails where the server does not know it: nothing is ever
+            # sent in the clear.
+            client.starttls(context=context)
+            cut.watch(client.sock)
+        if server.username is not None:
+            client.login(server.username, server.password)
+        client.send_message(message, to_addrs=[address])
+        # NOTE: it has been taken, whatever comes of this; nobody waits for
+        # the answer.
+        with contextlib.suppress(OSError, smtplib.SMTPException):
+            client.putcmd('quit')
+    finally:
+        client.close()

@@ -1,0 +1,87 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The e-mail addresses of users."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import urllib.parse
+
+from keystoneauth1 import adapter as ksa_adapter
+from keystoneauth1 import exceptions as ksa_exc
+from keystoneauth1 import loading
+from oslo_config import cfg
+import yaml
+
+_WORD = r'[^\s@.,;:<>()\[\]"\\]+'
+_WORDS = rf'{_WORD}(\.{_WORD})*'
+#: What may be an address: nothing that ends a header, begins another address,
+#: or stands for something else in a header (an encoded word).
+_ADDRESS = re.compile(rf'(?!.*=\?){_WORDS}@{_WORDS}')
+#: How long, in seconds, Keystone may take for one answer.
+_PATIENCE = 10
+
+
+class Unknown(Exception):
+    """Whether somebody has an address cannot be known now."""
+
+
+def find(conf: cfg.ConfigOpts, user_id: str) -> str | None:
+    """Return the address of a user; ``None`` where there is none.
+
+    :raises Unknown: the file or Keystone cannot be read.
+    """
+    found = _listed(conf.notices.mail_addresses_file).get(user_id)
+    if found is None and conf.notices.mail_addresses_from_keystone:
+        found = _of_keystone(conf, user_id)
+    # NOTE: a user may be free to write what he likes there.
+    return found if isinstance(found, str) and (
+        _ADDRESS.fullmatch(found)) else None
+
+
+def _listed(path: str | None) -> dict[str, object]:
+    if path is None:
+        return {}
+    try:
+        read = yaml.safe_load(pathlib.Path(path).read_text(encoding='utf-8'))
+    except (OSError, ValueError, yaml.YAMLError) as exc:
+        raise Unknown('[notices] mail_addresses_file cannot be read: '
+                      f'{type(exc).__name__}') from exc
+    if read is None:
+        return {}
+    if not isinstance(read, dict):
+        raise Unknown('[notices] mail_addresses_file is no mapping of ids of '
+                      'users to addresses')
+    return {str(key): value for key, value in read.items()}
+
+
+def _of_keystone(conf: cfg.ConfigOpts, user_id: str) -> object:
+    try:
+        users = ksa_adapter.Adapter(
+            loading.load_session_from_conf_options(
+                conf, 'ironic', timeout=_PATIENCE),
+            auth=loading.load_auth_from_conf_options(conf, 'ironic'),
+            service_type='identity',
+            interface=conf.ironic.valid_interfaces,
+            region_name=conf.ironic.region_name,
+            min_version='3', max_version='3.latest')
+        answer = users.get(
+            f"/users/{urllib.parse.quote(user_id, safe='')}").json()
+        return answer['user'].get('email')
+    except ksa_exc.NotFound:
+        return None
+    except (ksa_exc.ClientException, ValueError, KeyError, TypeError,
+            AttributeError) as exc:
+        raise Unknown(f'Keystone does not tell the address of the user '
+                      f'{user_id}: {type(exc).__name__}: {exc}') from exc

@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``calendar_tokens``: by which token whose leases are read.
+
+Of a token there is a hash alone: whoever reads the database opens nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+import datetime
+import hashlib
+import json
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+
+_c = tables.calendar_tokens.c
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    """Who has made a token.
+
+    :ivar user_id: ``None`` where users are not told apart.
+    :ivar project_id: ``None`` where there are no projects.
+    :ivar roles: that the user had in the project then.
+    """
+
+    user_id: str | None
+    project_id: str | None
+    roles: frozenset[str]
+    created_at: datetime.datetime
+
+
+def find(connection: sa.Connection, digest: str) -> Holder | None:
+    """Read who has made a token; ``None`` where nobody has."""
+    return _holder(connection, _c.digest == digest)
+
+
+def read(connection: sa.Connection, user_id: str | None,
+         project_id: str | None) -> Holder | None:
+    """Read of a user in a project that there is a token, and since when."""
+    return _holder(connection, _owned(user_id, project_id))
+
+
+def write(connection: sa.Connection, digest: str, user_id: str | None,
+          project_id: str | None, roles: Collection[str],
+          now: datetime.datetime) -> None:
+    """Write a token of a user in a project, in place of the one before.
+
+    :raises oslo_db.exception.DBDuplicateEntry: another one is written for
+        the same user and project just now.
+    """
+    delete(connection, user_id, project_id)
+    connection.execute(sa.insert(tables.calendar_tokens).values(
+        digest=digest, owner=_owner(user_id, project_id),
+        user_id=user_id or '', project_id=project_id or '',
+        roles=json.dumps(sorted(roles)), created_at=now))
+
+
+def delete(connection: sa.Connection, user_id: str | None,
+           project_id: str | None) -> None:
+    """Delete the token of a user in a project, if there is one."""
+    connection.execute(sa.delete(tables.calendar_tokens).where(
+        _owned(user_id, project_id)))
+
+
+def _owned(user_id: str | None,
+           project_id: str | None) -> sa.ColumnElement[bool]:
+    return _c.owner == _owner(user_id, project_id)
+
+
+def _owner(user_id: str | None, project_id: str | None) -> str:
+    """Return what is the same for a user in a project, and for no other."""
+    return hashlib.sha256(json.dumps(
+        [user_id or '', project_id or '']).encode()).hexdigest()
+
+
+def _holder(connection: sa.Connection,
+            condition: sa.ColumnElement[bool]) -> Holder | None:
+    row = connection.execute(sa.select(
+        _c.user_id, _c.project_id, _c.roles, _c.created_at)
+        .where(condition)).one_or_none()
+    return None if row is None else Holder(
+        row.user_id or None, row.project_id or None,
+        frozenset(json.loads(row.roles)), row.created_at)

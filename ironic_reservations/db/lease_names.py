@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What leases are called, whose they are and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.model import leases
+
+_r = tables.reservations.c
+_l = tables.lease_reservations.c
+_s = tables.leases.c
+
+
+def read(connection: sa.Connection, node_uuids: Collection[str]
+         ) -> dict[str, leases.NamedLease]:
+    """Read the leases that nodes are promised to.
+
+    :returns: by the ids of the lease reservations.
+    """
+    return {row[0]: leases.NamedLease(
+        row[1], row[2], row[3], row[4], leases.LeaseStatus(row[5]), row[6])
+        for row in connection.execute(_on(
+            node_uuids, _l.id, _s.id, _s.generation, _s.name, _s.project_id,
+            _s.status, _s.degraded))}
+
+
+def read_generations(connection: sa.Connection,
+                     node_uuids: Collection[str]) -> dict[str, int]:
+    """Read the generations alone.
+
+    :returns: by the ids of the lease reservations.
+    """
+    return {row[0]: row[1] for row in connection.execute(_on(
+        node_uuids, _l.id, _s.generation))}
+
+
+def _on(node_uuids: Collection[str],
+        *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    # SELECT DISTINCT ... FROM reservations
+    #   JOIN lease_reservations ON ... JOIN leases ON ...
+    #   WHERE node_uuid IN (...)
+    return (sa.select(*columns).distinct()
+            .join_from(tables.reservations, tables.lease_reservations,
+                       _r.lease_reservation_id == _l.id)
+            .join(tables.leases, _l.lease_id == _s.id)
+            .where(_r.node_uuid.in_(node_uuids)))

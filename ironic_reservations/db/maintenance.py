@@ -1,0 +1,174 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``maintenance_windows``, and of the nodes that they are of.
+
+Whoever writes rows of nodes has raised the generations of the nodes in the
+same transaction, and names the rows as they were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.db import written
+from ironic_reservations.model import maintenance
+
+_w = tables.maintenance_windows.c
+_m = tables.maintenance_nodes.c
+_NODE = (_m.window_id, _m.node_uuid, _m.starts_at, _m.ends_at, _m.state)
+_WINDOW = (_w.id, _w.name, _w.reason, _w.starts_at, _w.ends_at, _w.drain,
+           _w.created_at, _w.updated_at, _w.project_id, _w.user_id)
+_OVER = maintenance.State.OVER.value
+# SELECT ... FROM maintenance_nodes WHERE state <> 'over' ORDER BY starts_at
+_STANDING = sa.select(*_NODE).where(_m.state != _OVER).order_by(
+    _m.starts_at, _m.id)
+_STANDING_ON = _STANDING.where(
+    _m.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+
+
+def _node(row: Any) -> maintenance.NodeWindow:
+    return maintenance.NodeWindow(row[0], row[1], row[2], row[3],
+                                  maintenance.State(row[4]))
+
+
+def read(connection: sa.Connection, ids: Collection[str] | None = None
+         ) -> list[maintenance.Window]:
+    """Read windows with their nodes, the first to start first.
+
+    :param ids: ``None``: all.
+    """
+    query = sa.select(*_WINDOW).order_by(_w.starts_at, _w.id)
+    nodes = sa.select(*_NODE).order_by(_m.id)
+    if ids is not None:
+        query = query.where(_w.id.in_(ids))
+        nodes = nodes.where(_m.window_id.in_(ids))
+    found: dict[str, list[maintenance.NodeWindow]] = {}
+    for row in connection.execute(nodes):
+        found.setdefault(row[0], []).append(_node(row))
+    return [maintenance.Window(
+        row.id, row.name, row.reason, row.starts_at, row.ends_at,
+        row.created_at, row.drain, row.updated_at, row.project_id,
+        row.user_id, tuple(found.get(row.id, ())))
+        for row in connection.execute(query)]
+
+
+def read_of_nodes(connection: sa.Connection,
+                  node_uuids: Collection[str] | None = None
+                  ) -> dict[str, tuple[maintenance.NodeWindow, ...]]:
+    """Read the windows of nodes that are not over, by the node.
+
+    :param node_uuids: ``None``: all nodes.
+    """
+    rows = (connection.execute(_STANDING) if node_uuids is None
+            else connection.execute(_STANDING_ON,
+                                    {'uuids': list(node_uuids)}))
+    found: dict[str, tuple[maintenance.NodeWindow, ...]] = {}
+    for row in rows:
+        each = _node(row)
+        found[each.node_uuid] = (*found.get(each.node_uuid, ()), each)
+    return found
+
+
+def read_due(connection: sa.Connection, now: datetime.datetime
+             ) -> list[tuple[maintenance.NodeWindow, str, bool]]:
+    """Read the nodes about which something may have to be done.
+
+    :returns: each with the reason of its window, and whether that drains.
+    """
+    # SELECT ..., reason, drain FROM maintenance_nodes
+    #   JOIN maintenance_windows ON ...
+    #   WHERE state <> 'over' AND starts_at <= ? ORDER BY starts_at
+    query = sa.select(*_NODE, _w.reason, _w.drain).join_from(
+        tables.maintenance_nodes, tables.maintenance_windows,
+        _m.window_id == _w.id).where(
+            _m.state != _OVER, _m.starts_at <= now).order_by(
+                _m.starts_at, _m.id)
+    return [(_node(row), row[5], bool(row[6]))
+            for row in connection.execute(query)]
+
+
+def insert(connection: sa.Connection, window: maintenance.Window) -> None:
+    """Write a new window with its nodes."""
+    connection.execute(sa.insert(tables.maintenance_windows).values(
+        id=window.id, name=window.name, reason=window.reason,
+        starts_at=window.starts_at, ends_at=window.ends_at,
+        drain=window.drain, created_at=window.created_at,
+        project_id=window.project_id, user_id=window.user_id))
+    connection.execute(sa.insert(tables.maintenance_nodes), [
+        {'window_id': each.window_id, 'node_uuid': each.node_uuid,
+         'starts_at': each.starts_at, 'ends_at': each.ends_at,
+         'state': each.state.value} for each in window.nodes])
+
+
+def update_state(connection: sa.Connection, there: maintenance.NodeWindow,
+                 state: maintenance.State) -> None:
+    """Write how far the maintenance of a node has come.
+
+    :param there: as it was read.
+    :raises Conflict: it is not so any more.
+    """
+    _update(connection, there, {'state': state.value})
+
+
+def end(connection: sa.Connection, there: maintenance.NodeWindow,
+        now: datetime.datetime) -> None:
+    """Have the maintenance of a node end now, or be over at once.
+
+    :param there: as it was read.
+    :raises Conflict: it is not so any more.
+    """
+    _update(connection, there, {'ends_at': now} if there.written
+            else {'state': _OVER})
+
+
+def _update(connection: sa.Connection, there: maintenance.NodeWindow,
+            changed: dict[str, Any]) -> None:
+    # UPDATE maintenance_nodes SET ... WHERE window_id = ? AND node_uuid = ?
+    #   AND state = ?
+    written.check(connection.execute(
+        sa.update(tables.maintenance_nodes).where(
+            _m.window_id == there.window_id,
+            _m.node_uuid == there.node_uuid,
+            _m.state == there.state.value).values(**changed)), 1,
+        'a node of a maintenance window')
+
+
+def touch(connection: sa.Connection, window_id: str,
+          now: datetime.datetime) -> None:
+    """Write when a window was changed."""
+    connection.execute(sa.update(tables.maintenance_windows).where(
+        _w.id == window_id).values(updated_at=now))
+
+
+def read_forgettable(connection: sa.Connection, before: datetime.datetime,
+                     limit: int) -> list[str]:
+    """Read the ids of windows that have been over since before an instant."""
+    # SELECT id FROM maintenance_windows WHERE ends_at < ? AND NOT EXISTS
+    #   (SELECT 1 FROM maintenance_nodes WHERE state <> 'over' AND ...)
+    # NOTE: of nodes that were waited for, each ends after the window does.
+    left = sa.exists().where(_m.window_id == _w.id, sa.or_(
+        _m.state != _OVER, _m.ends_at >= before))
+    return list(connection.execute(
+        sa.select(_w.id).where(_w.ends_at < before, ~left)
+        .order_by(_w.ends_at, _w.id).limit(limit)).scalars())
+
+
+def delete_many(connection: sa.Connection, ids: Collection[str]) -> None:
+    """Forget windows that are over, with their nodes."""
+    connection.execute(sa.delete(tables.maintenance_windows).where(
+        _w.id.in_(ids)))

@@ -1,0 +1,365 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What there is to see on a calendar (``GET /v1/calendar``).
+
+All of it comes from one snapshot, and for rows from the leases that have
+something in them besides.  So whether it is what a client has seen before is
+known before anything is counted or put together.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import functools
+import hashlib
+import itertools
+import threading
+from typing import TypeVar
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_names
+from ironic_reservations.engine import calendar_rows
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import snapshots
+from ironic_reservations.model import calendar
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.planner import availability
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import standing
+from ironic_reservations.planner import timeline
+
+#: The longest window.
+LONGEST = datetime.timedelta(days=366)
+#: The steps of so many classes and windows are kept, and so many in all.
+_KEPT = 500
+_KEPT_STEPS = 200_000
+
+_T = TypeVar('_T')
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What a calendar shows, at one moment.
+
+    :ivar now: the time of that moment.
+    :ivar margin: for cleaning, in seconds.
+    :ivar sequence: another text wherever anything of it is another.
+    """
+
+    now: datetime.datetime
+    margin: int
+    sequence: str
+    _wanted: calendar.Wanted
+    _viewer: calendar.Viewer
+    _hosts: _Hosts
+    _free: _Free
+    _page: Sequence[calendar_rows.Promised]
+    _more: bool
+    _named: Mapping[str, leases.NamedLease]
+
+    def calendar(self) -> calendar.Calendar:
+        """Return it."""
+        wanted = self._wanted
+        rows = calendar_rows.Rows(self._viewer, self._named)
+        shown = [rows.row(each) for each in self._page]
+        return calendar.Calendar(
+            None if wanted.marker is not None else [
+                _steps(each, self._free, wanted)
+                for each in self._hosts.classes
+                if wanted.takes(each.name)],
+            shown if wanted.rows else None, rows.leases, self._more)
+
+
+class Calendars:
+    """Looks at the calendar, and keeps what is the same for all who look."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._rack = engine.conf.api.calendar_rack_property
+        self._hosts = _Hosts((), self._rack)
+        self._free = _Free(timeline.Timeline.of(()))
+
+    def sequence(self, wanted: calendar.Wanted,
+                 viewer: calendar.Viewer) -> str:
+        """Return what :meth:`look` would find as the sequence.
+
+        :raises InvalidValue: the window makes no sense.
+        :raises DatabaseUnavailable: nothing could be read.
+        """
+        if wanted.nodes is not None:
+            # NOTE: whose the leases are tells which nodes are shown.
+            return self.look(wanted, viewer).sequence
+        _check(wanted)
+        return retry.until_committed(functools.partial(self._sequence,
+                                                       wanted))
+
+    def look(self, wanted: calendar.Wanted,
+             viewer: calendar.Viewer) -> Found:
+        """Return what there is to see.
+
+        :raises InvalidValue: the window makes no sense.
+        :raises DatabaseUnavailable: nothing could be read.
+        """
+        _check(wanted)
+        return retry.until_committed(functools.partial(self._look, wanted,
+                                                       viewer))
+
+    def _sequence(self, wanted: calendar.Wanted) -> str:
+        snapshot = self._snapshot()
+        page, _ = self._page(snapshot, wanted)
+        on_nodes = _on_nodes(page)
+        generations: Mapping[str, int] = {}
+        if on_nodes:
+            with self._engine.database.read() as connection:
+                generations = lease_names.read_generations(connection,
+                                                           on_nodes)
+        return _sequence(snapshot, _only(generations, on_nodes))
+
+    def _look(self, wanted: calendar.Wanted,
+              viewer: calendar.Viewer) -> Found:
+        snapshot = self._snapshot()
+        page, more = self._page(snapshot, wanted)
+        on_nodes = _on_nodes(page)
+        named: Mapping[str, leases.NamedLease] = {}
+        if on_nodes:
+            with self._engine.database.read() as connection:
+                named = lease_names.read(connection, on_nodes)
+        named = _only(named, on_nodes)
+        if wanted.nodes is not None:
+            # NOTE: before anything of the leases is told or counted.
+            page = [each for each in page
+                    if calendar_rows.known(each, viewer, named)]
+            named = _only(named, _on_nodes(page))
+        # NOTE: another thread, which has an older snapshot, may replace what
+        # is kept at any time.
+        free = self._free
+        if free.drawn is not snapshot.timeline:
+            free = self._free = _Free(snapshot.timeline)
+        return Found(
+            snapshot.now, snapshot.state.margin // instants.SECOND,
+            _sequence(snapshot, {ident: lease.generation
+                                 for ident, lease in named.items()}),
+            wanted, viewer, self._known(snapshot), free, page, more, named)
+
+    def _snapshot(self) -> snapshots.Snapshot:
+        # NOTE: nobody is refused anything for it, so what was committed in
+        # the last second may be missing.
+        return self._engine.snapshots.snapshot(
+            self._engine.database, self._engine.clock(), compared=False)
+
+    def _known(self, snapshot: snapshots.Snapshot) -> _Hosts:
+        found = self._hosts
+        if found.standings is not snapshot.standings:
+            found = self._hosts = _Hosts(snapshot.standings, self._rack)
+        return found
+
+    def _page(self, snapshot: snapshots.Snapshot, wanted: calendar.Wanted
+              ) -> tuple[list[calendar_rows.Promised], bool]:
+        """Return a page of hosts, and whether there is another one.
+
+        Hosts that are named are on one page.
+        """
+        if not wanted.rows:
+            return [], False
+        after = self._known(snapshot).after(wanted)
+        if wanted.nodes is None:
+            there = list(itertools.islice(after, wanted.limit + 1))
+            more = len(there) > wanted.limit
+            there = there[:wanted.limit]
+        else:
+            chosen, more = frozenset(wanted.nodes), False
+            there = [each for each in after if each.host.node.uuid in chosen]
+        return [calendar_rows.promised(here, wanted, snapshot.now,
+                                       snapshot.state.margin)
+                for here in there], more
+
+
+@dataclasses.dataclass(frozen=True)
+class _Group:
+    """The hosts of one resource class, or those of them in one rack.
+
+    :ivar numbers: in the snapshot.
+    :ivar conditions: how many are in which one.
+    :ivar racks: by their names, where the hosts have racks at all.
+    """
+
+    name: str | None
+    numbers: list[int] = dataclasses.field(default_factory=list)
+    conditions: dict[str, int] = dataclasses.field(
+        default_factory=lambda: dict.fromkeys(calendar.CONDITIONS, 0))
+    racks: dict[str, _Group] = dataclasses.field(default_factory=dict)
+
+    def add(self, number: int, condition: str) -> None:
+        """Take in a host."""
+        self.numbers.append(number)
+        self.conditions[condition] += 1
+
+    @functools.cached_property
+    def in_racks(self) -> list[_Group]:
+        """Return the racks in order; hosts without one are the last."""
+        if not any(self.racks):
+            return []
+        return [self.racks[name] for name in sorted(
+            self.racks, key=lambda name: (not name, name))]
+
+    @functools.cached_property
+    def members(self) -> int:
+        """Return the set of them."""
+        return fleet.mask(self.numbers)
+
+
+class _Hosts:
+    """The hosts of a snapshot, in the order in which they are shown."""
+
+    def __init__(self, standings: Sequence[standing.Standing | None],
+                 rack: str) -> None:
+        self.standings = standings
+        self._rack = rack
+
+    @functools.cached_property
+    def classes(self) -> list[_Group]:
+        """Return the resource classes that there are."""
+        found: dict[str | None, _Group] = {}
+        for number, here in enumerate(self.standings):
+            if here is None:
+                continue
+            name = here.host.node.resource_class
+            there = found.setdefault(name, _Group(name))
+            rack = calendar.rack(here.host, self._rack)
+            in_rack = there.racks.setdefault(rack, _Group(rack or None))
+            condition = calendar.condition(here.host)
+            there.add(number, condition)
+            in_rack.add(number, condition)
+        return [found[name] for name in sorted(
+            found, key=lambda name: name or '')]
+
+    def after(self, wanted: calendar.Wanted) -> Iterator[standing.Standing]:
+        """Yield the hosts that a page may have, in their order."""
+        ids, there = self._ordered
+        for place in range(bisect.bisect_right(ids, wanted.marker or 0),
+                           len(there)):
+            host = there[place].host
+            if (wanted.takes(host.node.resource_class)
+                    and wanted.rack in (None,
+                                        calendar.rack(host, self._rack))):
+                yield there[place]
+
+    @functools.cached_property
+    def _ordered(self) -> tuple[list[int], list[standing.Standing]]:
+        there = sorted((here for here in self.standings if here is not None),
+                       key=lambda here: here.host.id)
+        return [here.host.id for here in there], there
+
+
+class _Free:
+    """How many hosts are free when, as it is drawn in one snapshot."""
+
+    def __init__(self, drawn: timeline.Timeline) -> None:
+        self.drawn = drawn
+        self._kept: dict[tuple[int, datetime.datetime, datetime.datetime],
+                         list[tuple[int, int]]] = {}
+        self._steps = 0
+        self._lock = threading.Lock()
+
+    def steps(self, there: _Group, wanted: calendar.Wanted
+              ) -> list[tuple[int, int]]:
+        """Return from which second on how many of a class are free."""
+        key = (there.members, wanted.start, wanted.end)
+        found = self._kept.get(key)
+        if found is None:
+            found = self._count(there, wanted)
+            self._keep(key, found)
+        return found
+
+    def _keep(self, key: tuple[int, datetime.datetime, datetime.datetime],
+              found: list[tuple[int, int]]) -> None:
+        with self._lock:
+            if key in self._kept:
+                return
+            if (len(self._kept) >= _KEPT
+                    or self._steps + len(found) > _KEPT_STEPS):
+                self._kept, self._steps = {}, 0
+            if len(found) <= _KEPT_STEPS:
+                self._kept[key] = found
+                self._steps += len(found)
+
+    def _count(self, there: _Group, wanted: calendar.Wanted
+               ) -> list[tuple[int, int]]:
+        origin = instants.instant(wanted.start)
+        # NOTE: the last count that begins within a second is the one with
+        # which the next second begins.
+        latest = {calendar_rows.second(span.start, origin): span.free
+                  for span in availability.free_counts(
+                      self.drawn, there.members, origin,
+                      instants.instant(wanted.end))}
+        steps: list[tuple[int, int]] = []
+        for second, free in latest.items():
+            if second < wanted.seconds and (not steps
+                                            or steps[-1][1] != free):
+                steps.append((second, free))
+        return steps
+
+
+def _steps(there: _Group, free: _Free,
+           wanted: calendar.Wanted) -> calendar.Steps:
+    return calendar.Steps(
+        there.name, len(there.numbers), there.conditions,
+        free.steps(there, wanted),
+        [_steps(each, free, wanted) for each in there.in_racks]
+        if wanted.racks else ())
+
+
+def _check(wanted: calendar.Wanted) -> None:
+    if wanted.end <= wanted.start:
+        raise errors.InvalidValue(
+            f'"to" ({wanted.end.isoformat()}) is not after "from" '
+            f'({wanted.start.isoformat()}). Send a later "to".')
+    if wanted.end - wanted.start > LONGEST:
+        raise errors.InvalidValue(
+            f'From {wanted.start.isoformat()} to {wanted.end.isoformat()} is '
+            f'more than {LONGEST.days} days. Send an earlier "to".')
+
+
+def _on_nodes(page: Iterable[calendar_rows.Promised]
+              ) -> dict[str, frozenset[str]]:
+    """Return the lease reservations in the rows, by the nodes."""
+    return {each.host.node.uuid: each.reservation_ids for each in page
+            if each.reservation_ids}
+
+
+def _only(read: Mapping[str, _T],
+          on_nodes: Mapping[str, frozenset[str]]) -> dict[str, _T]:
+    """Return what was read of those that are shown.
+
+    :raises Conflict: one is no more, so that the rows are not as they are.
+    """
+    shown = frozenset[str]().union(*on_nodes.values())
+    if not shown <= read.keys():
+        raise db_connection.Conflict('a lease has just been forgotten')
+    return {ident: read[ident] for ident in shown}
+
+
+def _sequence(snapshot: snapshots.Snapshot,
+              generations: Mapping[str, int]) -> str:
+    return hashlib.sha256(repr((
+        snapshot.state.digest(), sorted(generations.items()))).encode()
+    ).hexdigest()[:32]

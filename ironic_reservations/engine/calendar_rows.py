@@ -1,0 +1,154 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The rows of a calendar: hosts, each with what it is promised to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations.model import calendar
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.planner import standing
+
+#: Before the instant from which on a late node may be promised.
+_LATE = 120 * instants.SECOND
+
+
+@dataclasses.dataclass(frozen=True)
+class Promise:
+    """A time at which somebody has a host.
+
+    :ivar reservation_id: of the lease reservation, ``None`` for none.
+    """
+
+    start: int
+    end: int
+    had: calendar.Had
+    reservation_id: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Promised:
+    """A host, and what of it is promised within a window."""
+
+    host: leases.Host
+    promises: Sequence[Promise]
+
+    @property
+    def reservation_ids(self) -> frozenset[str]:
+        """Return the ids of the lease reservations that have it."""
+        return frozenset(each.reservation_id for each in self.promises
+                         if each.reservation_id is not None)
+
+
+def second(instant: int, origin: int) -> int:
+    """Return the first whole second from an instant on.
+
+    :param origin: the instant of the second 0.
+    """
+    return -((origin - instant) // instants.SECOND)
+
+
+def promised(here: standing.Standing, wanted: calendar.Wanted,
+             now: datetime.datetime, margin: int) -> Promised:
+    """Return what of a host is promised within a window.
+
+    :param margin: for cleaning, in microseconds.
+    """
+    return Promised(here.host, list(_promises(here, wanted, now, margin)))
+
+
+def _promises(here: standing.Standing, wanted: calendar.Wanted,
+              now: datetime.datetime, margin: int) -> Iterator[Promise]:
+    origin, seconds = instants.instant(wanted.start), wanted.seconds
+    for row, _ in here.promised:
+        if row.starts_at >= wanted.end:
+            continue
+        ends = instants.instant(row.ends_at)
+        if row.begun and row.ends_at <= now:
+            # NOTE: it has not been given back yet; the time in which it may
+            # be, at the earliest, does for cleaning, too.
+            ends = max(ends, standing.late(now) - min(
+                _LATE, 0 if here.host.node.compute else margin))
+        end = second(ends, origin)
+        if end > 0:
+            yield Promise(
+                second(instants.instant(row.starts_at), origin), end,
+                calendar.Had.BOUND if row.begun else calendar.Had.PLANNED,
+                row.reservation_id)
+    held = here.reservation
+    if held is not None and held.live(now):
+        start = second(instants.instant(held.created_at), origin)
+        end = second(instants.instant(held.expires_at), origin)
+        if start < seconds and end > 0:
+            yield Promise(start, end, calendar.Had.RESERVED, None)
+
+
+def known(here: Promised, viewer: calendar.Viewer,
+          named: Mapping[str, leases.NamedLease]) -> bool:
+    """Return whether a viewer may know which node a host is.
+
+    :param named: by the ids of lease reservations.
+    """
+    return viewer.sees_node(here.host.node) or any(
+        viewer.sees(named[each]) for each in here.reservation_ids)
+
+
+class Rows:
+    """Rows as one viewer sees them, and the leases that come up in them.
+
+    :param named: by the ids of lease reservations.
+    """
+
+    def __init__(self, viewer: calendar.Viewer,
+                 named: Mapping[str, leases.NamedLease]) -> None:
+        self.leases: list[leases.NamedLease] = []
+        self._viewer = viewer
+        self._named = named
+        self._places: dict[str, int] = {}
+
+    def row(self, here: Promised) -> calendar.Row:
+        """Return the row of a host.
+
+        Instances of one lease that share the host are one booking.
+        """
+        share = int(here.host.node.compute)
+        amounts: dict[tuple[int, int, calendar.Had, int], int] = {}
+        for each in sorted(here.promises, key=self._order):
+            place = -1
+            if each.reservation_id is not None:
+                place = self._place(self._named[each.reservation_id])
+            key = (each.start, each.end, each.had, place)
+            amounts[key] = amounts.get(key, 0) + share
+        return calendar.Row(
+            here.host, calendar.condition(here.host),
+            known(here, self._viewer, self._named),
+            [calendar.Booking(*key, amount)
+             for key, amount in amounts.items()])
+
+    def _order(self, each: Promise) -> tuple[int, int, int, str]:
+        # NOTE: whichever process reads them, in whichever order.
+        return (each.start, each.end, each.had,
+                '' if each.reservation_id is None
+                else self._named[each.reservation_id].id)
+
+    def _place(self, lease: leases.NamedLease) -> int:
+        place = self._places.setdefault(lease.id, len(self.leases))
+        if place == len(self.leases):
+            self.leases.append(lease)
+        return place

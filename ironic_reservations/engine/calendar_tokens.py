@@ -1,0 +1,114 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Tokens by which a calendar program reads the leases of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+import datetime
+import hashlib
+import secrets
+
+from ironic_reservations import errors
+from ironic_reservations.db import calendar_tokens
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.leases import find
+from ironic_reservations.model import leases
+
+Holder = calendar_tokens.Holder
+
+_BYTES = 32
+
+
+def make(engine: Engine, user_id: str | None, project_id: str | None,
+         roles: Collection[str]) -> str:
+    """Return a new token of a user in a project; the one before is void.
+
+    NOTE: it is told once, and can be found from nothing that is kept.
+    """
+    token = secrets.token_urlsafe(_BYTES)
+
+    def attempt() -> str:
+        now = engine.clock()
+        with engine.database.write() as connection:
+            calendar_tokens.write(connection, _digest(token), user_id,
+                                  project_id, roles, now)
+        return token
+    return retry.until_committed(attempt, repeatable=True)
+
+
+def show(engine: Engine, user_id: str | None,
+         project_id: str | None) -> Holder | None:
+    """Return that a user has a token in a project; ``None`` for no token."""
+    with engine.database.read() as connection:
+        return calendar_tokens.read(connection, user_id, project_id)
+
+
+def revoke(engine: Engine, user_id: str | None,
+           project_id: str | None) -> None:
+    """Make the token of a user in a project void, if there is one."""
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            calendar_tokens.delete(connection, user_id, project_id)
+    retry.until_committed(attempt, repeatable=True)
+
+
+def holder(engine: Engine, token: str) -> Holder:
+    """Return who has made a token.
+
+    NOTE: the same work for whatever is shown: a hash, and a row that is
+    looked for by it.
+
+    :raises CalendarNotFound: nobody has, or it is void.
+    """
+    with engine.database.read() as connection:
+        found = calendar_tokens.find(connection, _digest(token))
+    if found is None:
+        raise unknown()
+    return found
+
+
+def unknown() -> errors.CalendarNotFound:
+    """Return the refusal of a token.
+
+    NOTE: the same for all, whatever is wrong with it.
+    """
+    return errors.CalendarNotFound(
+        'There is no calendar here: the address is not complete, or its '
+        'token has been revoked or made anew. Make a new address.')
+
+
+def leases_of(engine: Engine,
+              project_id: str | None) -> Iterator[leases.Lease]:
+    """Yield the leases of a project, the oldest first.
+
+    Those that were over long ago are left out, as they are from lists.
+
+    :param project_id: ``None``: all, where there are no projects.
+    """
+    limit = engine.conf.api.max_limit
+    since = engine.clock() - datetime.timedelta(
+        days=engine.conf.leases.listed)
+    marker = None
+    while True:
+        page = find.page(engine, project_id, limit, marker, since)
+        yield from page
+        if len(page) < limit:
+            return
+        marker = page[-1].id
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode('utf-8', 'replace')).hexdigest()

@@ -1,0 +1,159 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Nodes that are hosts because the configuration says so.
+
+With ``[leases] hosts = all`` each node of Ironic is a host: it gets its row
+when it has been mirrored, and a node that is closed by name or by trait is no
+host that new leases get.  Rows of hosts remain the one truth that everybody
+else reads; what the operator has said of a host is never changed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import functools
+from typing import Protocol
+
+from oslo_config import cfg
+from oslo_db import exception as db_exception
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leasable as db_leasable
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen
+from ironic_reservations.model import facts
+
+LOG = log.getLogger(__name__)
+
+ALL = 'all'
+#: So many nodes are changed in one transaction.
+_BATCH = 500
+
+
+
+class _Read(Protocol):
+    """Reads which nodes, or which of some nodes, are to be changed."""
+
+    def __call__(self, connection: sa.Connection, *,
+                 among: Collection[str] | None = None) -> list[str]:
+        """Return their uuids."""
+
+
+class _Write(Protocol):
+    """Changes the rows of hosts of some nodes."""
+
+    def __call__(self, connection: sa.Connection,
+                 node_uuids: Collection[str], *,
+                 now: datetime.datetime) -> None:
+        """Write them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What the configuration says of hosts.
+
+    :ivar everything: whether all nodes are hosts.
+    :ivar names: names and uuids of nodes that are closed.
+    :ivar traits: those of nodes that are closed.
+    """
+
+    everything: bool = False
+    names: frozenset[str] = frozenset()
+    traits: frozenset[str] = frozenset()
+
+    def close(self, node: facts.Node) -> bool:
+        """Return whether a node is closed.
+
+        The twin is ``db.conditions.closed``.
+        """
+        return not node.compute and (
+            node.uuid in self.names or (node.name or '') in self.names
+            or not self.traits.isdisjoint(node.traits))
+
+    def open(self, node: facts.Node) -> bool:
+        """Return whether a node is a host whatever the operator does."""
+        return self.everything and not node.compute and not self.close(node)
+
+
+def rules(conf: cfg.ConfigOpts) -> Rules:
+    """Return the rules; there are none but for ``hosts = all``."""
+    options = conf.leases
+    if options.hosts != ALL:
+        return Rules()
+    return Rules(True, frozenset(filter(None, options.closed_nodes)),
+                 frozenset(filter(None, options.closed_traits)))
+
+
+def sync(engine: Engine) -> None:
+    """Make the rows of hosts what the configuration asks for.
+
+    Where a node is being changed by somebody else, the next call does it.
+    """
+    here = rules(engine.conf)
+    names, traits = sorted(here.names), sorted(here.traits)
+    for excluded, what in ((False, 'no longer closed by configuration'),
+                           (True, 'closed by configuration')):
+        _change(engine, what,
+                functools.partial(db_leasable.read_other, names=names,
+                                  traits=traits, excluded=excluded),
+                functools.partial(db_leasable.update, excluded=excluded))
+    if here.everything:
+        _change(engine, 'opened to leases',
+                functools.partial(db_leasable.read_unopened, names=names,
+                                  traits=traits),
+                db_leasable.insert)
+        _change(engine, 'gone, and no hosts any more', db_leasable.read_gone,
+                db_leasable.delete)
+
+
+def _change(engine: Engine, what: str, read: _Read, write: _Write) -> None:
+    with engine.database.read() as connection:
+        found = read(connection)
+    changed = sum(_batch(engine, found[start:start + _BATCH], read, write)
+                  for start in range(0, len(found), _BATCH))
+    if changed:
+        LOG.info('%d nodes are %s ([leases] hosts)', changed, what)
+
+
+def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,
+           write: _Write) -> int:
+    """Change the rows of some nodes in one transaction.
+
+    Where that fails, each half of them is tried, down to single nodes.
+
+    :returns: how many have been changed.
+    """
+    try:
+        now = engine.clock()
+        with engine.database.write() as connection:
+            there = seen.read(connection, node_uuids)
+            # NOTE: read after the generations, which the commit names.
+            found = read(connection, among=node_uuids)
+            if found:
+                commit.commit(connection, there.only(found), now)
+                write(connection, found, now=now)
+            return len(found)
+    except (db_connection.Conflict, db_exception.DBDuplicateEntry):
+        if len(node_uuids) == 1:
+            LOG.debug('Node %s has changed meanwhile; the next pass looks '
+                      'again', node_uuids[0])
+            return 0
+    half = len(node_uuids) // 2
+    return sum(_batch(engine, part, read, write)
+               for part in (node_uuids[:half], node_uuids[half:]))

@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases that wait start earlier, as soon as they can.
+
+A lease that was not to be had when it was asked for, and that its owner had
+queued, is planned later like any other: its start is promised.  What others
+let go of may let it start earlier.  Those that wait are looked at in their
+order, the highest priority first, and of one priority the first that came;
+each gets the earliest start at which nobody else has to start later.  So the
+start of none of them ever moves but earlier, and one that came later starts
+earlier only where the first one cannot.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
+from ironic_reservations.engine import notices
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
+
+#: So many that wait are looked at in one pass.
+_AT_ONCE = 100
+
+
+def pull(engine: Engine) -> int:
+    """Have leases that wait start earlier where they can.
+
+    :returns: how many do.
+    """
+    with engine.database.snapshot() as connection:
+        waiting = db_leases.read_waiting(connection, engine.clock(), _AT_ONCE)
+    pulled = 0
+    for lease_id in waiting:
+        try:
+            after = retry.until_committed(
+                functools.partial(_attempt, engine, lease_id))
+        except (errors.Contention, errors.LeaseNotFound,
+                errors.LeaseRefused) as exc:
+            # NOTE: the next pass looks once more.
+            LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
+            continue
+        if after is not None:
+            pulled += 1
+            engine.announcer.tell_lease(announce.LEASE_UPDATE, after,
+                                        announce.MOVED_EARLIER)
+    return pulled
+
+
+def _attempt(engine: Engine, lease_id: str) -> leases.Lease | None:
+    """Plan one lease as early as it can be, and commit.
+
+    :returns: ``None``: it starts no earlier.
+    :raises Conflict: others have changed something meanwhile.
+    """
+    now = engine.clock()
+    before = lease_find.get(engine, lease_id)
+    if not before.waits or before.queued is None or before.start <= now:
+        return None
+    allowed = limits.of(engine.conf, 'leases',
+                        projects=before.project_id is not None)
+    project = _project(engine, allowed, before, now)
+    length = before.end - before.start
+    start = lease_replan.earliest(
+        engine, before, before.queued.wanted, now,
+        lambda begin: project.permits_lease(before, begin, begin + length))
+    if start is None or start >= before.start:
+        return None
+    after = _starting(before, start, now)
+    replanned = lease_replan.replan(engine, before, after,
+                                    leases.LeaseChange(), now, after.end)
+    after = replanned.lease
+    if any(len(new.bookings) < len(old.bookings) for new, old in zip(
+            after.reservations, before.reservations, strict=True)):
+        return None
+    lease_change.commit_change(engine, before, after, replanned, now, allowed,
+                               notices.Kind.MOVED_EARLIER, ahead=True)
+    return after
+
+
+def _starting(lease: leases.Lease, start: datetime.datetime,
+              now: datetime.datetime) -> leases.Lease:
+    assert lease.queued is not None
+    by = lease.start - start
+    told = None if lease.before_end is None else lease.before_end - by
+    return dataclasses.replace(
+        lease, start=start, end=lease.end - by, before_end=told,
+        updated_at=now,
+        queued=dataclasses.replace(lease.queued, promised=start),
+        events=lease_dates.events(lease, start, told, lease.end - by, now))
+
+
+def _project(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
+             now: datetime.datetime) -> lease_limits.Project:
+    if not allowed.counted:
+        return lease_limits.Project(allowed, (), 0, now)
+    with engine.database.read() as connection:
+        return lease_limits.read(allowed, connection, lease.project_id, now,
+                                 lease.id)

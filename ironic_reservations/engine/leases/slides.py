@@ -1,0 +1,449 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases whose dates are open slide, so that another one finds room.
+
+A lease that its owner asked for with ``between`` is planned at the earliest,
+and may begin later, or earlier again, until it is fixed.  Its window is never
+left, and its owner always has the notice that was agreed on: nobody is moved
+to where they would be fixed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from oslo_config import cfg
+import sqlalchemy as sa
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import granted as lease_granted
+from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
+from ironic_reservations.planner import allowance
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import reach
+from ironic_reservations.planner import slides
+from ironic_reservations.planner import standing
+from ironic_reservations.planner import timeline
+
+#: So many leases slide for one request at most, and so many are looked at.
+_MOST = 5
+_LOOKED_AT = 100
+#: Starts in whole minutes come first.
+_GRAIN = 60 * instants.SECOND
+#: No further way is tried so many seconds after the first.
+_LONGEST = 5.0
+
+_Demands = Sequence[bookings.Demand]
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A request for which others slide.
+
+    :ivar project_id: whose it is.
+    :ivar allowed: the limits that hold for it.
+    :ivar first: it does not start before.
+    :ivar until: it does not end after.
+    :ivar latest: it does not start after; ``None``: it starts when it was
+        asked for.
+    :ivar held: returns what it takes of its project from an instant on.
+    :ivar permits: tells of what its project has, and what more it may have,
+        whether it may begin at an instant.
+    """
+
+    project_id: str | None
+    allowed: limits.Limits
+    first: datetime.datetime
+    until: datetime.datetime
+    latest: int | None
+    held: Callable[[int], list[allowance.Held]]
+    permits: Callable[[lease_limits.Project, int], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A lease whose dates change, as it was and as it becomes."""
+
+    before: leases.Lease
+    after: leases.Lease
+
+
+@dataclasses.dataclass(frozen=True)
+class Room:
+    """A plan for a request for which others slide.
+
+    :ivar start: of the request.
+    :ivar plan: grants the demands of the request.
+    :ivar changes: of the leases that slide.
+    """
+
+    snapshot: snapshots.Snapshot
+    start: int
+    plan: plans.Plan
+    changes: tuple[Change, ...]
+
+    @property
+    def own(self) -> frozenset[str]:
+        """Return what the planner calls the bookings that are replaced."""
+        return frozenset(standing.name(row) for change in self.changes
+                         for row in change.before.bookings)
+
+
+def make_room(engine: Engine, now: datetime.datetime,
+              wanted: Iterable[requirements.Requirement],
+              demands_of: Callable[[snapshots.Snapshot], _Demands],
+              asked: Asked) -> Room | bool:
+    """Plan a request that was refused, with others sliding for it.
+
+    :param wanted: what the request asks of hosts.
+    :param demands_of: makes its demands on a snapshot.
+    :param asked: what else there is to know of it.
+    :returns: where there is no room, whether that is proved.
+    :raises Conflict: one of them has changed since it was read.
+    """
+    begun = engine.timer()
+    opened = asked.latest is not None
+    with engine.database.snapshot() as connection:
+        found, is_all = db_leases.read_loose(
+            connection, now, asked.first, asked.until, _LOOKED_AT)
+    if not found and not opened:
+        return True
+    of_others = {each.id: lease_terms.requirement(
+        each.hypervisor_properties, each.resource_properties, each.instances)
+        for lease in found for each in lease.reservations}
+    snapshot = engine.snapshots.snapshot(
+        engine.database, now, [*wanted, *of_others.values()])
+    demands = tuple(demands_of(snapshot))
+    loose = _Loose(engine, snapshot, of_others)
+    near = [lease for lease in found if loose.is_near(lease, demands)]
+    others = [lease for lease in near if loose.may_slide(lease)]
+    others.sort(key=lambda lease: (not _overlaps(lease, demands, asked),
+                                   lease.start, lease.id))
+    if not others and not opened:
+        return is_all and not near
+    is_all = is_all and len(near) == len(others) <= _MOST
+    others = others[:_MOST]
+    sliding = [loose.sliding(lease) for lease in others]
+    if asked.latest is not None:
+        sliding.insert(0, slides.Sliding(
+            demands, demands[0].start, asked.latest))
+    together = _Together(engine, snapshot.now, asked, others,
+                         demands[0].start)
+    outcome = slides.slide(
+        loose.without(others), () if opened else demands, sliding, _GRAIN,
+        permits=together.permit,
+        late=lambda: engine.timer() - begun > _LONGEST)
+    if isinstance(outcome, bool):
+        return outcome and is_all
+    starts = list(outcome.starts)
+    start = starts.pop(0) if opened else demands[0].start
+    granted = list(outcome.plan.granted)
+    plan = dataclasses.replace(outcome.plan,
+                               granted=tuple(granted[:len(demands)]))
+    del granted[:len(demands)]
+    changes = []
+    for lease, begin in zip(others, starts, strict=True):
+        had = granted[:len(lease.reservations)]
+        del granted[:len(lease.reservations)]
+        if begin != instants.instant(lease.start):
+            changes.append(Change(lease, _moved(snapshot, lease, begin, had)))
+    return Room(snapshot, start, plan, tuple(changes))
+
+
+def projects(conf: cfg.ConfigOpts,
+             changes: Sequence[Change]) -> set[str | None]:
+    """Return whose leases have slid and are counted."""
+    return {change.after.project_id for change in changes
+            if _limits(conf, change.after).counted}
+
+
+def write(connection: sa.Connection, changes: Sequence[Change],
+          now: datetime.datetime) -> None:
+    """Write leases that have slid, after the commit of their nodes.
+
+    After all else has been written, :func:`check` comes.
+
+    :raises Conflict: one of them is not as it was.
+    """
+    for change in changes:
+        before, after = change.before, change.after
+        db_bookings.delete_planned(connection, before.bookings)
+        db_bookings.insert_many(connection, after.bookings, before.user_id,
+                                now)
+        if not db_leases.update(connection, before, after,
+                                lease_terms.due(after, now)):
+            raise db_connection.Conflict('a lease has changed meanwhile')
+
+
+def check(engine: Engine, connection: sa.Connection,
+          changes: Sequence[Change], now: datetime.datetime) -> None:
+    """Check what has been written, last in the transaction.
+
+    NOTE: a process may have stood still since the leases were planned.
+
+    :raises Conflict: a project may not have that much any more, or it is too
+        late to tell the owner of a lease.
+    """
+    for change in changes:
+        lease_limits.check_slid(_limits(engine.conf, change.after),
+                                connection, change.after, now)
+    moment = engine.clock()
+    for lease in (each for change in changes
+                  for each in (change.before, change.after)):
+        between = lease.between
+        if (between is None or between.fix_at is None
+                or between.fix_at <= moment):
+            raise db_connection.Conflict(
+                'the dates of a lease have been fixed meanwhile')
+
+
+def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
+    """Return the bookings that are not there any more."""
+    return [row for change in changes for row in change.before.bookings]
+
+
+def added(changes: Sequence[Change]) -> list[snapshots.Promised]:
+    """Return the bookings that have come, with what they ask for."""
+    return [each for change in changes
+            for each in snapshots.promised(change.after,
+                                           change.after.bookings)]
+
+
+def tell(engine: Engine, changes: Sequence[Change]) -> None:
+    """Tell of leases that have slid."""
+    for change in changes:
+        engine.announcer.tell_lease(announce.LEASE_UPDATE, change.after,
+                                    announce.SLID)
+
+
+def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:
+    """Return the limits that hold for a lease, whoever moves it."""
+    return limits.of(conf, 'leases', projects=lease.project_id is not None)
+
+
+def _overlaps(lease: leases.Lease, demands: _Demands,
+              asked: Asked) -> bool:
+    length = demands[0].until - demands[0].start
+    until = (demands[0].until if asked.latest is None
+             else asked.latest + length)
+    return (instants.instant(lease.start) < until
+            and demands[0].start < instants.instant(lease.end))
+
+
+def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
+           granted: Sequence[Sequence[bookings.Booking]]) -> leases.Lease:
+    """Return a lease as it is when it begins at another instant."""
+    begin = instants.moment(start)
+    end = begin + (lease.end - lease.start)
+    told = lease.before_end
+    if told is not None:
+        told += begin - lease.start
+    assert lease.between is not None
+    return dataclasses.replace(
+        lease, start=begin, end=end, before_end=told,
+        updated_at=snapshot.now,
+        between=lease.between.fixed_for(begin, snapshot.now),
+        events=lease_dates.events(lease, begin, told, end, snapshot.now),
+        reservations=tuple(dataclasses.replace(
+            each, bookings=lease_granted.rows(snapshot, each.id, rows,
+                                              lease.project_id))
+            for each, rows in zip(lease.reservations, granted, strict=True)))
+
+
+class _Together:
+    """What projects may have, with the request and all that slides."""
+
+    def __init__(self, engine: Engine, now: datetime.datetime, asked: Asked,
+                 others: Sequence[leases.Lease], start: int) -> None:
+        self._asked = asked
+        self._others = others
+        self._start = start
+        self._first = 0 if asked.latest is None else 1
+        ids = [lease.id for lease in others]
+        self._projects: dict[str | None, lease_limits.Project] = {}
+        self._own: lease_limits.Project | None = None
+        with engine.database.read() as connection:
+            if asked.allowed.counted:
+                self._own = lease_limits.read(
+                    asked.allowed, connection, asked.project_id, now, *ids)
+            for lease in others:
+                allowed = _limits(engine.conf, lease)
+                if allowed.counted and lease.project_id not in self._projects:
+                    self._projects[lease.project_id] = lease_limits.read(
+                        allowed, connection, lease.project_id, now, *ids)
+
+    def permit(self, starts: Mapping[int, int]) -> bool:
+        """Return whether those that have a start may begin then."""
+        begin = starts.get(0) if self._first else self._start
+        placed = [(self._others[number - self._first], instants.moment(start))
+                  for number, start in starts.items() if number >= self._first]
+        if (self._own is not None and begin is not None
+                and not self._asked.permits(self._own.beside(self._held(
+                    placed, self._asked.project_id)), begin)):
+            return False
+        for lease, at in placed:
+            project = self._projects.get(lease.project_id)
+            # NOTE: where it is, it may stay.
+            if project is None or at == lease.start:
+                continue
+            beside = self._held([each for each in placed
+                                 if each[0] is not lease], lease.project_id)
+            if begin is not None and lease.project_id == (
+                    self._asked.project_id):
+                beside += self._asked.held(begin)
+            if not project.beside(beside).permits_lease(
+                    lease, at, at + (lease.end - lease.start)):
+                return False
+        return True
+
+    def _held(self, placed: Iterable[tuple[leases.Lease, datetime.datetime]],
+              project_id: str | None) -> list[allowance.Held]:
+        return [each for lease, at in placed if lease.project_id == project_id
+                for each in lease_limits.held(
+                    lease, at, at + (lease.end - lease.start))]
+
+
+class _Loose:
+    """Leases whose dates are open, on one snapshot."""
+
+    def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
+                 asked: dict[str, requirements.Requirement]) -> None:
+        self._snapshot = snapshot
+        self._asked = asked
+        self._margin = engine.conf.leases.cleaning_time * instants.SECOND
+
+    def is_near(self, lease: leases.Lease, demands: _Demands) -> bool:
+        """Return whether a lease is on hosts that could be of use.
+
+        NOTE: one that begins later than it may by now is as good as fixed.
+        """
+        assert lease.between is not None and lease.between.fix_at is not None
+        eligible = 0
+        for demand in demands:
+            eligible |= demand.eligible
+        hosts = reach.hosts(self._snapshot.timeline, eligible)
+        return lease.between.fix_at > self._snapshot.now and any(
+            hosts >> self._number(row) & 1 for row in lease.bookings)
+
+    def may_slide(self, lease: leases.Lease) -> bool:
+        """Return whether all of a lease is drawn as it was promised.
+
+        NOTE: where two overlap, one is drawn as far as the other leaves it,
+        and what it lets go of may be the other one's; that one waits for its
+        place, and nobody slides meanwhile.
+        """
+        between = lease.between
+        assert between is not None
+        first, last = self._range(lease)
+        if (lease.degraded or first > last
+                or not between.earliest <= lease.start
+                or lease.end > between.latest
+                or any(row.begun for row in lease.bookings)
+                or any(row.place != place for each in lease.reservations
+                       for place, row in enumerate(each.bookings))):
+            return False
+        return all(self._is_alone(row) for row in lease.bookings)
+
+    def _is_alone(self, row: leases.NodeBooking) -> bool:
+        """Return whether a booking has all of its place.
+
+        :raises Conflict: it is not where it was when it was read.
+        """
+        number, snapshot = self._number(row), self._snapshot
+        name = standing.name(row)
+        drawn = [each for each in snapshot.timeline.rows[number]
+                 if standing.whole(each.id) == name]
+        start, end = (instants.instant(row.starts_at),
+                      instants.instant(row.ends_at))
+        here = snapshot.standing(number)
+        if not any(there == row for there, _ in here.promised):
+            raise db_connection.Conflict('a lease has been moved meanwhile')
+        return (bool(snapshot.usable >> number & 1)
+                and [(each.start, each.end, each.movable)
+                     for each in drawn] == [(start, end, True)]
+                and (here.host.node.compute or not any(
+                    begin < end and start < until for begin, until
+                    in standing.windows(here, snapshot.now, {name}))))
+
+    def _number(self, row: leases.NodeBooking) -> int:
+        """Return the number of the host of a booking.
+
+        :raises Conflict: it has been removed, or is not known yet.
+        """
+        try:
+            number = self._snapshot.fleet.number(row.node_uuid)
+            self._snapshot.standing(number)
+        except KeyError as exc:
+            raise db_connection.Conflict('a host has changed') from exc
+        return number
+
+    def _range(self, lease: leases.Lease) -> tuple[int, int]:
+        """Return between which instants a lease may begin."""
+        between = lease.between
+        assert between is not None
+        soonest = self._snapshot.now + datetime.timedelta(
+            seconds=between.fix_before)
+        first = max(instants.instant(between.earliest),
+                    (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
+        # NOTE: where it is, it may stay.
+        first = min(first, instants.instant(lease.start))
+        last = instants.instant(between.latest - (lease.end - lease.start))
+        return first, last
+
+    def sliding(self, lease: leases.Lease) -> slides.Sliding:
+        """Return what the planner is to slide."""
+        start, end = (instants.instant(lease.start),
+                      instants.instant(lease.end))
+        demands = tuple(lease_demands.of(
+            each.id, start, end, len(each.bookings), len(each.bookings),
+            self._snapshot.eligible(self._asked[each.id]), self._margin,
+            self._snapshot.fleet.mask(row.node_uuid for row in each.bookings),
+            each.instances) for each in lease.reservations)
+        return slides.Sliding(demands, *self._range(lease), start)
+
+    def without(self, others: Sequence[leases.Lease]) -> timeline.Timeline:
+        """Return the timeline without some leases."""
+        names = {standing.name(row) for lease in others
+                 for row in lease.bookings}
+        numbers = fleet.mask(self._number(row) for lease in others
+                             for row in lease.bookings)
+        return self._snapshot.timeline.without(list(
+            _drawn(self._snapshot.timeline, numbers, names)))
+
+
+def _drawn(there: timeline.Timeline, hosts: int,
+           names: set[str]) -> Iterator[bookings.Booking]:
+    for number in fleet.members(hosts):
+        for each in there.rows[number]:
+            if standing.whole(each.id) in names:
+                yield each

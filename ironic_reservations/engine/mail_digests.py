@@ -1,0 +1,183 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Mailing notices from the outbox: one digest a person and hour.
+
+What is urgent is mailed at once, and first.
+
+One process mails for all, while it has the claim.  What is mailed is claimed
+besides, and marked after the server has taken the mail, so that whoever dies
+in between leaves a mail that is sent again, and none that is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import datetime
+import email.message
+import email.utils
+import hashlib
+import pathlib
+import random
+import uuid as uuid_module
+
+from oslo_log import log
+
+from ironic_reservations.clouds import mail
+from ironic_reservations.clouds import mail_addresses
+from ironic_reservations.clouds import within
+from ironic_reservations.db import outbox as db_outbox
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import notice_text
+from ironic_reservations.engine import retry
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.lifecycle import mail_digests
+from ironic_reservations.model import notices
+
+LOG = log.getLogger(__name__)
+
+#: How many notices one mail has at most.
+LONGEST = 100
+#: So many are counted that wait.
+_COUNTED = 1000
+
+
+def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
+    """Mail what is due.
+
+    :param goes_on: asked before each mail; for the one process that mails.
+    :returns: how many mails were taken.
+    :raises DatabaseUnavailable: nothing can be read or written.
+    :raises Conflict: another process was quicker.
+    """
+    with engine.database.read() as connection:
+        persons = db_outbox.read_persons(connection, engine.clock())
+    taken = 0
+    for person in persons:
+        if not goes_on():
+            break
+        taken += _to(engine, person, goes_on)
+    return taken
+
+
+def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
+    """Mail somebody, if it is time; tells whether the mail was taken."""
+    options, now = engine.conf.notices, engine.clock()
+    with engine.database.read() as connection:
+        waiting, last = db_outbox.read_digest(connection, person, now,
+                                              _COUNTED)
+    due = mail_digests.due_at(
+        [(each.kind, each.created_at) for each in waiting], last,
+        datetime.timedelta(seconds=options.mail_interval),
+        datetime.timedelta(seconds=options.mail_gather_time))
+    # NOTE: where the last attempt failed, what has come since waits as well;
+    # and where somebody died while mailing, until it is mailed once more.
+    if due is None or now < max(due, *(each.due_at for each in waiting)) or (
+            any(each.claimed for each in waiting)):
+        return False
+    token = str(uuid_module.uuid4())
+    with engine.database.write() as connection:
+        mine = db_outbox.take(
+            connection, [each.id for each in waiting[:LONGEST]], token, now,
+            now + datetime.timedelta(
+                seconds=options.claim_ttl + 2 * options.mail_timeout))
+    # NOTE: asked once more, since all of this may have taken its time.
+    if not mine or not goes_on():
+        with engine.database.write() as connection:
+            db_outbox.drop(connection, [each.id for each in mine], token)
+        return False
+    ids = [each.id for each in mine]
+    try:
+        outcome = _mail(engine, mine, len(waiting) - len(mine), now)
+    except (mail.Unsent, mail_addresses.Unknown) as exc:
+        _put_off(engine, mine, token, str(exc))
+        return False
+    except Exception as exc:
+        # NOTE: what nobody can make sense of holds up no other person's.
+        LOG.exception('Notices to the user %s could not be mailed',
+                      mine[0].user_id)
+        _put_off(engine, mine, token, within.one_line(exc))
+        return False
+
+    def mark() -> None:
+        with engine.database.write() as connection:
+            db_outbox.finish(connection, ids, token, outcome, engine.clock())
+    # NOTE: again where another one is in the way, since it would be mailed
+    # again; and marked twice is as good as once.
+    retry.until_committed(mark, repeatable=True)
+    return outcome is notices.Outcome.DELIVERED
+
+
+def _mail(engine: Engine, told: Sequence[notices.Notice], left: int,
+          now: datetime.datetime) -> notices.Outcome:
+    """Send a mail; gives what has become of its notices.
+
+    :raises Unsent: it may not have been taken.
+    :raises Unknown: nobody knows to whom.
+    """
+    options = engine.conf.notices
+    user_id = told[0].user_id
+    address = (None if user_id is None
+               else mail_addresses.find(engine.conf, user_id))
+    if address is None:
+        LOG.info('The user %s has no address to which %d notices could be '
+                 'mailed', user_id, len(told))
+        return notices.Outcome.NO_ADDRESS
+    message = email.message.EmailMessage()
+    try:
+        message['From'] = options.mail_from
+        message['To'] = address
+        message['Subject'], text = notice_text.digest(
+            engine.conf, list(told), left)
+    except ValueError as exc:
+        raise mail.Unsent(f'the mail cannot be written: {exc}') from exc
+    message['Date'] = email.utils.format_datetime(now)
+    # NOTE: the same where the same notices are mailed once more.
+    message['Message-ID'] = '<{}@{}>'.format(
+        hashlib.sha256(' '.join(sorted(each.id for each in told)).encode()
+                       ).hexdigest()[:40], 'ironic-reservations')
+    message['Auto-Submitted'] = 'auto-generated'
+    message.set_content(text)
+    mail.send(_server(engine), message, address)
+    return notices.Outcome.DELIVERED
+
+
+def _server(engine: Engine) -> mail.Server:
+    options = engine.conf.notices
+    password = ''
+    if options.mail_password_file is not None:
+        try:
+            password = pathlib.Path(options.mail_password_file).read_text(
+                encoding='utf-8').strip()
+        except (OSError, ValueError) as exc:
+            raise mail.Unsent('[notices] mail_password_file cannot be '
+                              f'read: {type(exc).__name__}') from exc
+    if options.mail_from is None:
+        raise mail.Unsent('[notices] mail_from is not set')
+    return mail.Server(
+        options.mail_host, options.mail_port, options.mail_security,
+        options.mail_timeout, options.mail_ca_file, options.mail_username,
+        password)
+
+
+def _put_off(engine: Engine, told: Sequence[notices.Notice], token: str,
+             complaint: str) -> None:
+    wait = lease_cycle.backoff(
+        max(each.attempts for each in told) + 1,
+        engine.conf.notices.max_backoff, random.random())
+    LOG.warning('%d notices to the user %s will be mailed again in %.0f s: '
+                '%s', len(told), told[0].user_id, wait, complaint)
+    with engine.database.write() as connection:
+        db_outbox.put_off(
+            connection, [each.id for each in told], token,
+            engine.clock() + datetime.timedelta(seconds=wait), complaint)

@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Show maintenance windows, and end them."""
+
+from __future__ import annotations
+
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import maintenance as db_maintenance
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
+from ironic_reservations.model import maintenance
+
+#: So many windows are forgotten at a time.
+_BATCH = 200
+
+
+def page(engine: Engine) -> list[maintenance.Window]:
+    """Read all windows that have not been forgotten, by their starts."""
+    with engine.database.snapshot() as connection:
+        return db_maintenance.read(connection)
+
+
+def get(engine: Engine, ident: str) -> maintenance.Window:
+    """Read one window.
+
+    :raises MaintenanceNotFound: there is none.
+    """
+    with engine.database.snapshot() as connection:
+        found = db_maintenance.read(connection, (ident,))
+    if not found:
+        raise errors.MaintenanceNotFound(
+            f'There is no maintenance window {ident}. "GET /v1/maintenances" '
+            'lists the windows.')
+    return found[0]
+
+
+def end(engine: Engine, ident: str) -> None:
+    """End a window, now or before it has started.
+
+    What it has written to nodes is taken back soon.
+
+    :raises MaintenanceNotFound: there is none.
+    :raises Contention: others changed the nodes each time.
+    """
+    def attempt() -> None:
+        now = engine.clock()
+        with engine.database.snapshot() as connection:
+            found = db_maintenance.read(connection, (ident,))
+            here = seen.read(connection, [
+                each.node_uuid for window in found for each in window.nodes])
+        window = found[0] if found else get(engine, ident)
+        left = [each for each in window.nodes
+                if each.state is not maintenance.State.OVER
+                and not each.late(now)]
+        if not left:
+            return
+        with engine.database.write() as connection:
+            commit.commit(connection, here.only(
+                [each.node_uuid for each in left]), now)
+            for each in left:
+                db_maintenance.end(connection, each, now)
+            db_maintenance.touch(connection, ident, now)
+    retry.until_committed(attempt, repeatable=True)
+
+
+def purge(engine: Engine) -> None:
+    """Forget windows that have been over for as long as leases are kept."""
+    days = engine.conf.leases.retention
+    if not days:
+        return
+    before = engine.clock() - datetime.timedelta(days=days)
+    with engine.database.read() as connection:
+        over = db_maintenance.read_forgettable(connection, before, _BATCH)
+    if over:
+        try:
+            with engine.database.write() as connection:
+                db_maintenance.delete_many(connection, over)
+        except db_connection.Conflict:
+            return

@@ -1,0 +1,292 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Keep nodes in maintenance in Ironic while their windows last.
+
+What is about to be written to a node is written down first, so that whoever
+comes next finds what a process that died has done, and takes back nothing
+else.  Each request carries a ticket; while one is out whose end nobody has
+seen, nothing else is asked for the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import datetime
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import maintenance as db_maintenance
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import seen as seen_module
+from ironic_reservations.engine import tickets
+from ironic_reservations.engine.maintenance import ground as ground_module
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_condition
+
+LOG = log.getLogger(__name__)
+
+_ACTS = (in_flight.Act.SET_MAINTENANCE.value,
+         in_flight.Act.CLEAR_MAINTENANCE.value)
+State = maintenance.State
+#: So long is waited for what Ironic does to a node.
+_MOST_PATIENCE = datetime.timedelta(hours=1)
+
+
+def keep(engine: Engine, ironic: ironic_client.Ironic,
+         goes_on: Callable[[], bool] = lambda: True) -> None:
+    """Do what there is to do for all windows now.
+
+    :param goes_on: asked before each node; ``False`` ends it.
+    :raises IronicUnavailable: Ironic does not answer.
+    :raises DatabaseUnavailable: the database does not.
+    """
+    now = engine.clock()
+    with engine.database.read() as connection:
+        due = db_maintenance.read_due(connection, now)
+    if not due:
+        return
+    shown = ironic.reasons()
+    silent: errors.IronicUnavailable | None = None
+    for there, reason, drain in due:
+        if not goes_on():
+            return
+        if _settled(there, shown) and there.ends_at > now:
+            continue
+        try:
+            _Keeper(engine, ironic, there).work(
+                maintenance.marked(there.window_id, reason), drain)
+        except db_connection.Conflict as exc:
+            LOG.debug('The maintenance of node %s is looked at again: %s',
+                      there.node_uuid, exc)
+        except ironic_client.Refused as exc:
+            LOG.info('The maintenance of node %s waits: %s',
+                     there.node_uuid, exc)
+        except errors.IronicUnavailable as exc:
+            # NOTE: one conductor that is dead holds up no other.
+            silent = exc
+    if silent is not None:
+        raise silent
+
+
+def _settled(there: maintenance.NodeWindow,
+             shown: Mapping[str, str | None]) -> bool:
+    """Return whether Ironic shows what it should of a node."""
+    if there.state is State.FOREIGN:
+        return (there.node_uuid in shown
+                and maintenance.window_of(shown[there.node_uuid]) is None)
+    return there.state is State.ACTIVE and maintenance.is_marked(
+        there.window_id, shown.get(there.node_uuid))
+
+
+class _Keeper:
+    """Works on one node of one window.
+
+    :param there: as it was read.
+    """
+
+    def __init__(self, engine: Engine, ironic: ironic_client.Ironic,
+                 there: maintenance.NodeWindow) -> None:
+        self._engine = engine
+        self._ironic = ironic
+        self._there = there
+
+    def work(self, reason: str, drain: bool) -> None:
+        """Take the next step.
+
+        :param reason: that is to stand in Ironic.
+        :param drain: whether the node is waited for.
+        :raises Conflict: somebody has changed the node meanwhile.
+        :raises Refused: Ironic does not do that now.
+        :raises IronicUnavailable: Ironic did not answer.
+        """
+        there, now = self._there, self._engine.clock()
+        over = there.ends_at <= now
+        if over and not there.written:
+            state = there.state
+            self._write(self._read(), State.OVER)
+            if state is State.PLANNED:
+                LOG.warning(
+                    'The maintenance window %s of node %s is over, and the '
+                    'node has not been in maintenance for it: somebody had '
+                    'the node, or Ironic was at work on it, until the end. '
+                    'Book another window.', there.window_id, there.node_uuid)
+            return
+        node = self._read()
+        if self._is_busy():
+            return
+        found = self._ironic.maintained(there.node_uuid)
+        if found is None:
+            # NOTE: whether it is gone, the mirror finds out; until then it
+            # may be back with what has been written to it.
+            if over and node.provision_state == node_condition.GONE:
+                self._finish(node, False)
+            return
+        maintained = found[0].maintenance
+        ours = maintained and maintenance.is_marked(there.window_id, found[1])
+        if over:
+            self._finish(node, ours)
+        elif ours:
+            self._refresh()
+            self._write(self._read(), State.ACTIVE)
+        elif maintained:
+            # NOTE: what somebody else has written stays; what another
+            # window has, is about to be taken back.
+            if not self._is_of_another(found[1]):
+                self._write(node, State.FOREIGN)
+        elif there.state is State.FOREIGN:
+            self._write(node, State.PLANNED)
+        elif not (self._has_to_wait(found[0]) or (
+                drain and there.state is State.PLANNED
+                and self._in_use(node, found[0]))):
+            self._set(node, reason)
+
+    def _read(self) -> facts.Node:
+        """Read the node, before all that a change of it rests on.
+
+        :raises Conflict: it is gone, and its window with it.
+        """
+        uuid = self._there.node_uuid
+        with self._engine.database.read() as connection:
+            known = db_nodes.read_nodes(connection, (uuid,),
+                                        with_traits=False)
+        if uuid not in known:
+            raise db_connection.Conflict(f'node {uuid} is gone')
+        return known[uuid]
+
+    def _is_busy(self) -> bool:
+        """Return whether a request for the node is out.
+
+        NOTE: those of whoever worked on it before are void from here on, or
+        have reached Ironic; then what becomes of them is waited for.
+        """
+        uuid = self._there.node_uuid
+        with self._engine.database.write() as connection:
+            db_passages.void_acts(connection, uuid, _ACTS)
+        with self._engine.database.read() as connection:
+            return bool(db_passages.read_busy(connection, (uuid,)))
+
+    def _is_of_another(self, shown: str | None) -> bool:
+        """Return whether a reason is that of another window of the node."""
+        uuid = self._there.node_uuid
+        with self._engine.database.read() as connection:
+            standing = db_maintenance.read_of_nodes(connection, (uuid,))
+        return maintenance.window_of(shown) in {
+            each.window_id for each in standing.get(uuid, ())
+            if each.written and each.window_id != self._there.window_id}
+
+    def _look_again(self, act: in_flight.Act) -> None:
+        """Check that nobody has changed the maintenance of the node.
+
+        NOTE: the guard looks once more; but not every Ironic has it.
+
+        :raises Conflict: somebody has.
+        """
+        there = self._there
+        found = self._ironic.maintained(there.node_uuid)
+        if found is None or (
+                not maintenance.is_marked(there.window_id, found[1])
+                if act is in_flight.Act.CLEAR_MAINTENANCE
+                else found[0].maintenance):
+            raise db_connection.Conflict(
+                'its maintenance was changed in Ironic')
+
+    def _has_to_wait(self, shown: facts.Node) -> bool:
+        """Return whether Ironic is at work on the node.
+
+        NOTE: maintenance would make it give up, and leave the node broken.
+        """
+        there = self._there
+        waited = self._engine.clock() - there.starts_at
+        return node_condition.at_work(shown) and waited < min(
+            _MOST_PATIENCE, (there.ends_at - there.starts_at) / 2)
+
+    def _in_use(self, node: facts.Node, shown: facts.Node) -> bool:
+        """Return whether somebody has the node, or it is being cleaned."""
+        engine, now = self._engine, self._engine.clock()
+        if node_condition.occupied(shown) or node_condition.coming(shown):
+            return True
+        snapshot = engine.snapshots.snapshot(engine.database, now)
+        return bool(ground_module.look(engine, snapshot, [node])
+                    .bound[node.uuid])
+
+    def _set(self, node: facts.Node, reason: str) -> None:
+        act = in_flight.Act.SET_MAINTENANCE
+
+        def send(token: str) -> None:
+            self._look_again(act)
+            self._ironic.set_maintenance(node.uuid, reason, token)
+        tickets.send(self._engine, self._issue(node, State.STARTING, act),
+                     send)
+        LOG.info('Node %s is in maintenance for the window %s', node.uuid,
+                 self._there.window_id)
+        self._refresh()
+        self._write(self._read(), State.ACTIVE)
+
+    def _finish(self, node: facts.Node, ours: bool) -> None:
+        if ours:
+            act = in_flight.Act.CLEAR_MAINTENANCE
+
+            def send(token: str) -> None:
+                self._look_again(act)
+                self._ironic.clear_maintenance(node.uuid, token)
+            tickets.send(self._engine,
+                         self._issue(node, self._there.state, act), send)
+        # NOTE: first, so that nobody takes the node for one that an operator
+        # has in maintenance.
+        self._refresh()
+        self._write(self._read(), State.OVER)
+        LOG.info('The maintenance of node %s for the window %s is over',
+                 node.uuid, self._there.window_id)
+
+    def _issue(self, node: facts.Node, state: maintenance.State,
+               act: in_flight.Act) -> tickets.Ticket:
+        """Write down what is about to be asked for."""
+        engine = self._engine
+        with engine.database.write() as connection:
+            commit.commit(connection, seen_module.of_nodes([node]),
+                          engine.clock())
+            db_maintenance.update_state(connection, self._there, state)
+            ticket = tickets.write(engine, connection, node.uuid, act)
+        self._now_is(state)
+        return ticket
+
+    def _write(self, node: facts.Node, state: maintenance.State) -> None:
+        if state is self._there.state:
+            return
+        with self._engine.database.write() as connection:
+            commit.commit(connection, seen_module.of_nodes([node]),
+                          self._engine.clock())
+            db_maintenance.update_state(connection, self._there, state)
+        self._now_is(state)
+
+    def _now_is(self, state: maintenance.State) -> None:
+        there = self._there
+        self._there = maintenance.NodeWindow(
+            there.window_id, there.node_uuid, there.starts_at, there.ends_at,
+            state)
+
+    def _refresh(self) -> None:
+        try:
+            mirror.refresh_node(self._engine, self._there.node_uuid)
+        except errors.Contention:
+            raise db_connection.Conflict('the node is being changed') from None

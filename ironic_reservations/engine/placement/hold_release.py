@@ -1,0 +1,126 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Taking holds back: at once where that is possible, or else later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import hold_recovery
+from ironic_reservations.lifecycle.placement import holds
+
+LOG = log.getLogger(__name__)
+
+
+def release(engine: Engine, owners: Collection[str]) -> bool:
+    """Take back what is held for some reservations.
+
+    :returns: whether all of it is gone; what is not, is going to be.
+    :raises DatabaseUnavailable: nothing was changed.
+    """
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            db_holds.release(connection, owners, engine.clock(),
+                             hold_calls.deadline(engine))
+    if owners:
+        retry.until_committed(attempt)
+    return take_back(engine, owners)
+
+
+def give_up(engine: Engine, held: holds.Hold) -> bool:
+    """Take back one hold, and nothing else that is held for its owner.
+
+    :returns: whether it is gone; else it is going to be, or has changed.
+    :raises DatabaseUnavailable: nothing was changed.
+    """
+    def attempt() -> holds.Hold | None:
+        with engine.database.write() as connection:
+            return db_holds.change(
+                connection, held, engine.clock(),
+                state=holds.HoldState.RELEASING,
+                deadline=hold_calls.deadline(engine))
+    marked = retry.until_committed(attempt)
+    return marked is not None and take_back_one(engine, marked)
+
+
+def take_back(engine: Engine, owners: Collection[str]) -> bool:
+    """Take back what :func:`db.holds.release` has marked in a transaction.
+
+    :returns: whether all of it is gone; what is not, is going to be.
+    """
+    if not owners:
+        return True
+    with engine.database.read() as connection:
+        left = db_holds.read_of_owners(connection, owners)
+    gone = 0
+    for some in hold_calls.in_parts(left):
+        removed = _remove_all(engine, some)
+        hold_recovery.forget_all(engine, removed)
+        gone += len(removed)
+    return gone == len(left)
+
+
+def take_back_one(engine: Engine, one: holds.Hold) -> bool:
+    """Take a hold back that is marked so; return whether it is gone."""
+    gone = _remove(engine, one)
+    if gone:
+        hold_recovery.forget(engine, one)
+    return gone
+
+
+def _remove_all(engine: Engine,
+                some: Sequence[holds.Hold]) -> list[holds.Hold]:
+    """Take away what is marked so, and give what is gone."""
+    together = [one for one in some
+                if _may_be_removed(one) and not one.handed]
+    if len(together) > 1:
+        answer = hold_calls.remove_all(engine, together)
+        if answer.outcome is placement.Outcome.UNCERTAIN:
+            # NOTE: a Placement that does not answer is not asked fifty times.
+            LOG.warning('%(count)s holds could not be released yet, and will '
+                        'be later: %(why)s',
+                        {'count': len(some), 'why': answer.said})
+            return []
+        if answer.done:
+            some = [one for one in some if one not in together]
+            return [*together, *(one for one in some if _remove(engine, one))]
+    return [one for one in some if _remove(engine, one)]
+
+
+def _may_be_removed(one: holds.Hold) -> bool:
+    # NOTE: what is not known to have been written may be in the middle of
+    # it; that one waits for its deadline.
+    return one.state is holds.HoldState.RELEASING and one.confirmed
+
+
+def _remove(engine: Engine, one: holds.Hold) -> bool:
+    """Take away what is marked so; return whether it is gone."""
+    if not _may_be_removed(one):
+        return False
+    try:
+        hold_calls.remove(engine, one)
+    except errors.PlacementUnavailable as exc:
+        LOG.warning('The hold of node %(node)s could not be released yet, and '
+                    'will be later: %(why)s',
+                    {'node': one.node_uuid, 'why': exc})
+        return False
+    return True

@@ -1,0 +1,33 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a proxy in front of Ironic says, believed where Ironic does."""
+
+from __future__ import annotations
+
+from oslo_config import cfg
+
+_GROUP = 'oslo_middleware'
+_OPTION = 'enable_proxy_headers_parsing'
+
+
+def follow(conf: cfg.ConfigOpts, ironic: cfg.ConfigOpts) -> None:
+    """Write what Ironic is set to as the default of our option.
+
+    What stands in our own file wins. Ironic parses these headers after its
+    middleware, and so after us.
+
+    :param ironic: the configuration of Ironic; it is only read.
+    """
+    value = getattr(getattr(ironic, _GROUP, None), _OPTION, None)
+    if value is not None:
+        conf.set_default(_OPTION, value, _GROUP)

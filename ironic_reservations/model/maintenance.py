@@ -1,0 +1,149 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Maintenance windows: when an operator has nodes, and what became of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+import datetime
+import enum
+import re
+
+_MARK = re.compile(r'\[maintenance window ([0-9a-f-]{36})\]\Z')
+
+
+class State(enum.StrEnum):
+    """How far the maintenance of one node has come."""
+
+    #: Nothing has been done about the node.
+    PLANNED = 'planned'
+    #: It is about to be put in maintenance, or has just been.
+    STARTING = 'starting'
+    #: Ironic shows it in maintenance, for the reason of the window.
+    ACTIVE = 'active'
+    #: Somebody else has it in maintenance: nothing is to be taken back.
+    FOREIGN = 'foreign'
+    #: Nothing of the window is left on it.
+    OVER = 'over'
+
+
+#: The states in which the window may stand on the node in Ironic.
+WRITTEN = (State.STARTING, State.ACTIVE)
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeWindow:
+    """One node, and when it is in maintenance: [starts_at, ends_at)."""
+
+    window_id: str
+    node_uuid: str
+    starts_at: datetime.datetime
+    ends_at: datetime.datetime
+    state: State = State.PLANNED
+
+    @property
+    def written(self) -> bool:
+        """Return whether the window may stand on the node in Ironic."""
+        return self.state in WRITTEN
+
+    def stands(self, now: datetime.datetime) -> bool:
+        """Return whether the node is kept for the window, now or later.
+
+        NOTE: what has been written, and not been taken back yet, is late.
+        """
+        return self.written or (self.state is not State.OVER
+                                and self.ends_at > now)
+
+    def has_node(self, now: datetime.datetime) -> bool:
+        """Return whether the window has the node at an instant."""
+        return self.stands(now) and (self.written or self.starts_at <= now)
+
+    def late(self, now: datetime.datetime) -> bool:
+        """Return whether it is over, and the node not given back yet."""
+        return self.written and self.ends_at <= now
+
+
+@dataclasses.dataclass(frozen=True)
+class Window:
+    """A maintenance window.
+
+    :ivar drain: whether each node is waited for until who has it now is
+        done.
+    """
+
+    id: str
+    name: str
+    reason: str
+    starts_at: datetime.datetime
+    ends_at: datetime.datetime
+    created_at: datetime.datetime
+    drain: bool = False
+    updated_at: datetime.datetime | None = None
+    project_id: str | None = None
+    user_id: str | None = None
+    nodes: tuple[NodeWindow, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """Return the state of all of it."""
+        states = {each.state for each in self.nodes}
+        if states <= {State.OVER}:
+            return State.OVER
+        return (State.PLANNED if states <= {State.PLANNED, State.OVER}
+                and State.OVER not in states else State.ACTIVE)
+
+
+def marked(window_id: str, reason: str) -> str:
+    """Return the reason that stands in Ironic for a window."""
+    return f'{reason} {_mark(window_id)}'
+
+
+def is_marked(window_id: str, shown: str | None) -> bool:
+    """Return whether a reason in Ironic is that of a window."""
+    return shown is not None and shown.endswith(_mark(window_id))
+
+
+def window_of(shown: str | None) -> str | None:
+    """Return the window whose reason a reason in Ironic is."""
+    found = None if shown is None else _MARK.search(shown)
+    return None if found is None else found[1]
+
+
+def _mark(window_id: str) -> str:
+    return f'[maintenance window {window_id}]'
+
+
+@dataclasses.dataclass(frozen=True)
+class Maintained:
+    """What windows have of one node.
+
+    :ivar held: whether one has it now.
+    :ivar until: when that one ends.
+    :ivar later: when the first one starts that has not started.
+    """
+
+    held: bool = False
+    until: datetime.datetime | None = None
+    later: datetime.datetime | None = None
+
+
+def of_node(windows: Iterable[NodeWindow],
+            now: datetime.datetime) -> Maintained:
+    """Return what windows have of a node, from all that stand on it."""
+    there = [each for each in windows if each.stands(now)]
+    has = [each for each in there if each.has_node(now)]
+    return Maintained(
+        bool(has), max((each.ends_at for each in has), default=None),
+        min((each.starts_at for each in there if each not in has),
+            default=None))

@@ -1,0 +1,237 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Proofs that hosts which are shared have no room.
+
+Two proofs: what has to stay where it is leaves too little, whatever moves;
+or at one instant all that has to be on a set of hosts needs more of a class
+than all of them have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import heapq
+import operator
+
+from ironic_reservations.model import inventories
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import reach
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
+
+
+def room_left(draft: timeline.Draft, template: units.Unit, count: int,
+              pinned: frozenset[str]) -> int:
+    """Return how many what has to stay leaves room for, at most ``count``.
+
+    :param template: like each of the units that have to be placed.
+    :param count: how many there are, those among them that are placed.
+    :param pinned: the groups that stay where they are.
+    """
+    found = 0
+    for node in fleet.members(template.eligible):
+        staying = [each for each in draft.rows[node]
+                   if not each.movable or (
+                       each.affinity is True and each.group in pinned)]
+        found += room(draft, node, staying, template)
+        if found >= count:
+            return count
+    return found
+
+
+def room(draft: timeline.Draft, node: int,
+         staying: Sequence[bookings.Booking], template: units.Unit) -> int:
+    """Count the units like one that bookings of a host leave room for."""
+    capacity = draft.capacities[node]
+    until = template.lets_go(capacity is not None)
+    near = [each for each in staying
+            if each.start < until
+            and template.start < draft.until(each, node)]
+    if capacity is None or template.amounts is None:
+        return not near
+    if any(each.amounts is None or (
+            template.apart and each.group == template.apart)
+           for each in near):
+        return 0
+    near.sort(key=operator.attrgetter('start'))
+    found = shares.room(capacity, near, template.amounts, template.start,
+                        template.end)
+    return min(1, found) if template.apart else found
+
+
+def overfull(draft: timeline.Draft, template: units.Unit,
+             count: int) -> int | None:
+    """Find an instant at which more is needed of a class than there is.
+
+    Whatever moves, the nodes of Ironic take one each of what is there, so
+    that the compute hosts have to take at least the smaller ones.
+
+    :param template: like each of the units that are still to be placed.
+    :param count: how many there are.
+    :returns: ``None`` where none was found.
+    """
+    nodes = reach.hosts(draft, template.eligible)
+    compute = nodes & draft.compute
+    ironic_nodes = nodes & ~draft.compute
+    have: dict[str, int] = {}
+    pieces = [_piece(draft, nodes, template)] * count
+    taken: list[tuple[int, int]] = []
+    for node in fleet.members(nodes):
+        there = [each for each in draft.rows[node]
+                 if each.start < template.end and template.start < each.end]
+        capacity = draft.capacities[node]
+        if capacity is None:
+            taken.extend((each.start, each.end) for each in there
+                         if not each.movable)
+            there = [each for each in there if each.movable]
+        else:
+            # NOTE: what has started may have more than there is now.
+            peaks = shares.peak(sorted(
+                (each for each in there if not each.movable
+                 and each.amounts is not None),
+                key=operator.attrgetter('start')), template.start)
+            for name in capacity.keys() | peaks.keys():
+                have[name] = have.get(name, 0) + max(
+                    capacity.get(name, 0), peaks.get(name, 0))
+        pieces.extend(_piece(draft, nodes, units.unit((each,), draft))
+                      if each.movable or each.amounts is not None
+                      else _Piece(each.start, each.end, capacity or {})
+                      for each in there)
+    free = ironic_nodes.bit_count()
+    for at in _fullest(pieces, template.start,
+                       _INSTANTS if ironic_nodes else 1):
+        left = free - sum(start <= at < end for start, end in taken)
+        now = [each for each in pieces if each.start <= at < each.end]
+        left -= sum(each.needs_node for each in now)
+        if left < 0 and ironic_nodes | compute:
+            return at
+        now = [each for each in now if not each.needs_node]
+        for name in {name for each in now for name in each.amounts}:
+            need = sum(each.amounts.get(name, 0) for each in now)
+            if need <= have.get(name, 0):
+                continue
+            need -= sum(heapq.nlargest(left, (
+                each.amounts.get(name, 0) for each in now
+                if each.can_have_node)))
+            if need > have.get(name, 0):
+                return at
+    return None
+
+
+#: At how many instants it is counted what nodes of Ironic could take.
+_INSTANTS = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Piece:
+    """What has to be somewhere.
+
+    :ivar amounts: what it takes of a compute host at least.
+    :ivar can_have_node: whether it can be on a node of Ironic.
+    :ivar needs_node: whether it can be nowhere else.
+    """
+
+    start: int
+    end: int
+    amounts: Mapping[str, int]
+    can_have_node: bool = False
+    needs_node: bool = False
+
+
+def _piece(draft: timeline.Draft, nodes: int, unit: units.Unit) -> _Piece:
+    can_have_node = bool(unit.eligible & nodes & ~draft.compute)
+    compute = unit.eligible & nodes & draft.compute
+    amounts = dict(unit.amounts or ())
+    if unit.amounts is None:
+        amounts = _least(draft, compute)
+    return _Piece(unit.start, unit.end, amounts, can_have_node,
+                  can_have_node and not compute)
+
+
+def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
+    """Return the instants at which the most is needed of each class."""
+    changes: dict[int, dict[str, int]] = {start: {}}
+    for each in pieces:
+        for at, sign in ((max(each.start, start), 1), (each.end, -1)):
+            change = changes.setdefault(at, {})
+            change[''] = change.get('', 0) + sign
+            for name, amount in each.amounts.items():
+                change[name] = change.get(name, 0) + sign * amount
+    needed: dict[str, int] = {}
+    most: dict[str, list[tuple[int, int]]] = {}
+    for at in sorted(changes):
+        for name, amount in changes[at].items():
+            needed[name] = needed.get(name, 0) + amount
+            if amount > 0:
+                most.setdefault(name, []).append((needed[name], -at))
+    return {-at for row in most.values()
+            for _, at in heapq.nlargest(count, row)}
+
+
+def _least(draft: timeline.Draft, nodes: int) -> dict[str, int]:
+    """Return the least that one of some compute hosts has of each class."""
+    least: dict[str, int] | None = None
+    for node in fleet.members(nodes):
+        capacity = draft.capacities[node] or {}
+        if least is None:
+            least = dict(capacity)
+        else:
+            least = {name: min(amount, capacity.get(name, 0))
+                     for name, amount in least.items()}
+    return least or {}
+
+
+def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
+         ) -> Iterator[tuple[int, dict[int, int], int]]:
+    """Yield how much of each class is left over time where a set can lead.
+
+    NOTE: what has a whole host and may move is taken for nothing.
+
+    :param eligible: the set of hosts that would do.
+    :returns: for each class that is needed, how much there is, how that
+        changes and when, and how much is needed; nothing where nodes of
+        Ironic could help.
+    """
+    nodes = reach.hosts(now, eligible)
+    if nodes & ~now.compute:
+        return
+    for name, amount in needed:
+        have = 0
+        changes: dict[int, int] = {}
+        for node in fleet.members(nodes):
+            capacity = now.capacities[node] or {}
+            row = [each for each in now.rows[node]
+                   if each.amounts is not None]
+            have += max(capacity.get(name, 0), shares.peak(
+                [each for each in row if not each.movable],
+                _START).get(name, 0))
+            there = [(each, dict(each.amounts or ()).get(name, 0))
+                     for each in row]
+            windows = [(each.start, each.end, size) for each, size in there]
+            windows.extend((each.start, each.end, capacity.get(name, 0))
+                           for each in now.rows[node]
+                           if each.amounts is None and not each.movable)
+            for start, end, size in windows:
+                if size:
+                    changes[start] = changes.get(start, 0) - size
+                    changes[end] = changes.get(end, 0) + size
+        yield have, changes, amount
+
+
+#: Before everything that is planned.
+_START = -(1 << 80)

@@ -1,0 +1,156 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Making room on the timeline for what is no lease.
+
+A reservation or a deploy needs one node from now on.  Bookings of leases
+that have not started go to other nodes for it, where all of them can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from collections.abc import Set
+import dataclasses
+import operator
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import standing
+from ironic_reservations.planner import timeline
+
+#: What the planner calls the booking that room is made for.
+_TAKEN = 'taken'
+
+
+@dataclasses.dataclass(frozen=True)
+class Cleared:
+    """The timeline with a node taken.
+
+    :ivar homeless: the ids of the demands for which nothing was found.
+    """
+
+    timeline: timeline.Timeline
+    homeless: frozenset[str] = frozenset()
+
+
+def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
+          ordered: bool = True) -> tuple[int, plans.Plan] | None:
+    """Find the first of some nodes that can be had, and what has to move.
+
+    :param nodes: in the order of preference.
+    :param ordered: whether the order matters; otherwise any of them will do.
+    :returns: the node and the plan; ``None`` where there is none, or none
+        was found.
+    """
+    found = _one_of(now, nodes[:1], start, end)
+    if found is not None or len(nodes) < 2:
+        return found
+    # NOTE: what is refused for all of them is refused for each, so that a
+    # long list costs one plan and not one for each node; and where it is
+    # not, halving the list finds the first in a few.
+    low = 1
+    found = _one_of(now, nodes[low:], start, end)
+    if found is None or not ordered:
+        return found
+    high = nodes.index(found[0])
+    while low < high:
+        middle = (low + high) // 2
+        sooner = _one_of(now, nodes[low:middle + 1], start, end)
+        if sooner is None:
+            low = middle + 1
+        else:
+            found, high = sooner, nodes.index(sooner[0])
+    return found
+
+
+def _one_of(now: timeline.Timeline, nodes: Sequence[int], start: int,
+            end: int) -> tuple[int, plans.Plan] | None:
+    if not nodes:
+        return None
+    outcome = planning.plan(now, [bookings.Demand(
+        _TAKEN, start, end, 1, 1, fleet.mask(nodes))])
+    if isinstance(outcome, plans.Refusal):
+        return None
+    return outcome.granted[0][0].node, outcome
+
+
+def clear(now: timeline.Timeline, node: int, start: int, end: int,
+          leaving: Sequence[bookings.Demand]) -> Cleared:
+    """Take a node, whatever stands there, and find other nodes for that.
+
+    :param leaving: what stands there and has not started, with the nodes
+        that would do instead.
+    """
+    draft = timeline.Draft.of(now)
+    draft.write(node, [
+        *(each for each in now.rows[node]
+          if draft.until(each, node) <= start or each.start >= end),
+        bookings.Booking(f'{_TAKEN}/0', start, end, node, 1 << node, False)])
+    taken = draft.timeline()
+    leaving = sorted(leaving, key=operator.attrgetter('start', 'id'))
+    outcome = planning.plan(taken, leaving)
+    if isinstance(outcome, plans.Plan):
+        return Cleared(outcome.timeline)
+    homeless = set()
+    for demand in leaving:
+        outcome = planning.plan(taken, [demand])
+        if isinstance(outcome, plans.Plan):
+            taken = outcome.timeline
+        else:
+            homeless.add(demand.id)
+    return Cleared(taken, frozenset(homeless))
+
+
+def vacate(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
+           leaving: Mapping[bookings.Demand, Sequence[str]]) -> Cleared:
+    """Take nodes over windows, and find other nodes for what leaves them.
+
+    What has started stays, and the window of its node is drawn beside it.
+    What finds no other node keeps what the windows leave of its place.
+
+    :param windows: from when until when, by the node.
+    :param leaving: what stands in a window and has not started, as a demand
+        for other nodes, and what the planner calls its bookings.
+    """
+    names = {name for each in leaving.values() for name in each}
+    draft = timeline.Draft.of(now)
+    for node, (start, end) in windows.items():
+        row = [*now.rows[node], bookings.Booking(
+            f'{_TAKEN}/{node}', start, end, node, 1 << node, False)]
+        ranks = [2 if standing.whole(each.id) in names else 0
+                 for each in row[:-1]] + [1]
+        draft.write(node, standing.clipped(row, ranks.copy))
+    taken = draft.timeline()
+    demands = sorted(leaving, key=operator.attrgetter('start', 'id'))
+    outcome = planning.plan(_without(taken, windows, names), demands)
+    if isinstance(outcome, plans.Plan):
+        return Cleared(outcome.timeline)
+    homeless = set()
+    for demand in demands:
+        outcome = planning.plan(_without(taken, windows, set(
+            leaving[demand])), [demand])
+        if isinstance(outcome, plans.Plan):
+            taken = outcome.timeline
+        else:
+            homeless.add(demand.id)
+    return Cleared(taken, frozenset(homeless))
+
+
+def _without(there: timeline.Timeline, nodes: Iterable[int],
+             names: Set[str]) -> timeline.Timeline:
+    return there.without([each for node in nodes for each in there.rows[node]
+                          if standing.whole(each.id) in names])

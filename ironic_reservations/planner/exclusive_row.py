@@ -1,0 +1,77 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Hosts that are had whole, as the search by ejection sees them."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+import math
+
+from ironic_reservations.planner import places
+
+#: How much cheaper it is, as a part of the weight of those in the way, to
+#: begin where another one ends, and to end where another one begins.
+_FLUSH = 0.1
+
+_after, _before = bisect.bisect_right, bisect.bisect_left
+
+
+class Row:
+    """A host that one has at a time."""
+
+    effort = 1
+
+    def __init__(self, there: Sequence[places.Piece]) -> None:
+        """Begin with what is there, sorted by start."""
+        self._pieces = list(there)
+        self._starts = [each.start for each in there]
+        self._untils = [each.until for each in there]
+
+    def pieces(self) -> Sequence[places.Piece]:
+        """Return what is there."""
+        return self._pieces
+
+    def cost(self, piece: places.Piece) -> float:
+        """Return the weight of those in the way; not above zero for none."""
+        starts, untils = self._starts, self._untils
+        start, until = piece.start, piece.until
+        first, last = _after(untils, start), _before(starts, until)
+        # NOTE: where it leaves the least before and after it, so that long
+        # gaps are left for long bookings.
+        before = start - untils[first - 1] if first else math.inf
+        after = starts[last] - until if last < len(starts) else math.inf
+        if first < last:
+            weight = 0.0
+            for each in self._pieces[first:last]:
+                weight += each.weight
+            return weight * (1 - _FLUSH * ((not before) + (not after)))
+        length = until - start
+        return -length / (length + before) - length / (length + after)
+
+    def blockers(self, piece: places.Piece) -> Sequence[places.Piece]:
+        """Return all that overlap."""
+        return self._pieces[_after(self._untils, piece.start):
+                            _before(self._starts, piece.until)]
+
+    def put(self, piece: places.Piece) -> None:
+        """Place a piece where nobody is in its way."""
+        place = _before(self._starts, piece.start)
+        self._starts.insert(place, piece.start)
+        self._untils.insert(place, piece.until)
+        self._pieces.insert(place, piece)
+
+    def take(self, piece: places.Piece) -> None:
+        """Take a piece away."""
+        place = _before(self._starts, piece.start)
+        del self._starts[place], self._untils[place], self._pieces[place]

@@ -1,0 +1,128 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the hosts are short of for a demand, and what is in the way there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import heapq
+import operator
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import bounds
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import served as served_module
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import timeline
+from ironic_reservations.planner import units
+
+
+def refusal(draft: timeline.Draft, served: served_module.Served,
+            lacking: plans.Lacking, explained: bool = True) -> plans.Refusal:
+    """Return why a demand cannot be served.
+
+    :param draft: with what serves it so far.
+    :param explained: whether to name hosts and blockers.
+    """
+    cause, at = lacking.cause, lacking.at
+    short = (served.demand.least - served.count if lacking.short is None
+             else lacking.short)
+    if not explained:
+        return plans.Refusal(cause, served.demand, short, at)
+    own = served.ids()
+    rest = draft.copy()
+    rest.put((), [each for node in fleet.members(served.template.eligible)
+                  for each in rest.rows[node] if each.id in own]
+             if own else ())
+    hosts, blockers = explain(rest, served.template)
+    if lacking.holders:
+        blockers = _first(each for each in lacking.holders
+                          if each.id not in own)
+    if cause is plans.Cause.SHORTAGE and at is None:
+        at = min((host.spells[0].start for host in hosts),
+                 default=served.template.start)
+    if served.unit_size > 1:
+        short -= max((host.room for host in hosts), default=0)
+    return plans.Refusal(cause, served.demand, short, at, hosts, blockers)
+
+
+def _first(there: Iterable[bookings.Booking]) -> tuple[bookings.Booking, ...]:
+    return tuple(heapq.nsmallest(
+        plans.MOST_HOSTS, there,
+        key=operator.attrgetter('start', 'end', 'id')))
+
+
+def explain(draft: timeline.Draft, template: units.Unit
+            ) -> tuple[tuple[plans.HostShortage, ...],
+                       tuple[bookings.Booking, ...]]:
+    """Return what each eligible host lacks, and what is in the way there.
+
+    :param draft: without what has been placed for the demand already.
+    """
+    found: list[plans.HostShortage] = []
+    blockers: dict[str, bookings.Booking] = {}
+    for node in fleet.members(template.eligible):
+        capacity = draft.capacities[node]
+        until = template.lets_go(capacity is not None)
+        near = draft.between(node, template.start, until)
+        there = bounds.room(draft, node, near, template)
+        spells = _spells(draft, node, near, template, there)
+        if not spells:
+            continue
+        if len(template.parts) > 1:
+            there = bounds.room(draft, node, near, units.unit(
+                template.parts[:1], draft))
+        found.append(plans.HostShortage(node, there, spells))
+        for each in near:
+            if _in_the_way(each, spells):
+                blockers[each.id] = each
+        if template.amounts is None and len(found) == plans.MOST_HOSTS:
+            # NOTE: none of them has room for one.
+            break
+    found.sort(key=lambda each: (-each.room, each.node))
+    return tuple(found[:plans.MOST_HOSTS]), _first(blockers.values())
+
+
+def _spells(draft: timeline.Draft, node: int,
+            near: Sequence[bookings.Booking], template: units.Unit,
+            there: int) -> tuple[shares.Spell, ...]:
+    capacity = draft.capacities[node]
+    if capacity is not None and template.amounts is not None:
+        if template.apart and there:
+            return ()
+        whole = [each for each in near if each.amounts is None
+                 or (template.apart and each.group == template.apart)]
+        if not whole:
+            return shares.spells(
+                capacity, near, shares.times(template.amounts, there + 1),
+                template.start, template.end)
+        near = whole
+    # NOTE: that a host has room for no more than one of what takes it whole
+    # goes without saying.
+    until = template.lets_go(capacity is not None)
+    return tuple(shares.Spell(max(start, template.start), min(end, until))
+                 for start, end in shares.runs(
+                     (each.start, draft.until(each, node)) for each in near))
+
+
+def _in_the_way(each: bookings.Booking,
+                spells: Sequence[shares.Spell]) -> bool:
+    for spell in spells:
+        if each.start < spell.end and spell.start < each.end + each.margin:
+            if spell.resource_class is None or each.amounts is None:
+                return True
+            if any(name == spell.resource_class for name, _ in each.amounts):
+                return True
+    return False

@@ -1,0 +1,161 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Proof that no whole host is free: at one instant, too few for too many.
+
+At an instant, bookings that cannot leave a set of nodes between them hold
+all of it, and one more wants a node of the set: Hall's condition fails, so
+that no assignment exists, whatever moves.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import timeline
+
+#: How often time is leapt over before it is gone through.
+_LEAPS = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Shortage:
+    """An instant at which every node of a set is held by who must be there.
+
+    :ivar nodes: the set.
+    :ivar holders: who has all of a node of the set.
+    """
+
+    at: int
+    nodes: int
+    holders: tuple[bookings.Booking, ...]
+
+
+def find(draft: timeline.Draft, wanted: bookings.Booking,
+         steps: budget.Budget) -> Shortage | None:
+    """Find an instant at which there is no node for one more booking.
+
+    NOTE: shares of compute hosts are taken to stay where they are; it is no
+    proof where one of them could move.
+
+    :returns: ``None`` where every instant has one, or the steps ran out.
+    """
+    at = wanted.start
+    try:
+        for _ in range(_LEAPS):
+            then = _leap(draft, wanted, at, steps)
+            if then is None:
+                return None
+            if then == at:
+                # Nobody is free here; from here on, time is gone through.
+                found = _closed(draft, wanted.eligible, at, steps)
+                if found is not None:
+                    return found
+                break
+            at = then
+        for full in _full(draft, wanted, at, steps):
+            found = _closed(draft, wanted.eligible, full, steps)
+            if found is not None:
+                return found
+    except budget.Exhausted:
+        pass
+    return None
+
+
+def _leap(draft: timeline.Draft, wanted: bookings.Booking, at: int,
+          steps: budget.Budget) -> int | None:
+    """Go to where the node ends that is free the longest from ``at`` on.
+
+    Before that there is always this node.  Most often a few such leaps lead
+    to where nobody is free, or out of the window; then time need not be
+    gone through.
+
+    :returns: an instant before which no shortage is, ``None`` where there
+        is none in the window.
+    """
+    find = bisect.bisect_right
+    all_starts, all_untils = draft.starts, draft.untils
+    members = fleet.members(wanted.eligible)
+    steps.spend(1 + len(members) // 4)
+    furthest = at
+    for node in members:
+        starts = all_starts[node]
+        place = find(starts, at)
+        if place and all_untils[node][place - 1] > at:
+            continue
+        if place == len(starts):
+            return None
+        if starts[place] > furthest:
+            furthest = starts[place]
+    return furthest if furthest < wanted.until else None
+
+
+def _full(draft: timeline.Draft, wanted: bookings.Booking, start: int,
+          steps: budget.Budget) -> list[int]:
+    """Return the instants from which on every eligible node is taken."""
+    until = wanted.until
+    members = fleet.members(wanted.eligible)
+    begins: list[int] = []
+    ends: list[int] = []
+    taken = 0
+    for node in members:
+        starts, untils = draft.starts[node], draft.untils[node]
+        last = bisect.bisect_left(starts, until)
+        first = bisect.bisect_right(untils, start, 0, last)
+        if first == last:
+            # Free all the time.
+            return []
+        steps.spend(last - first)
+        ends.extend(untils[first:last])
+        if starts[first] <= start:
+            taken += 1
+            first += 1
+        begins.extend(starts[first:last])
+    full = [start] if taken == len(members) else []
+    begins.sort()
+    ends.sort()
+    passed = 0
+    for begin in begins:
+        while ends[passed] <= begin:
+            passed += 1
+            taken -= 1
+        taken += 1
+        if taken == len(members):
+            full.append(begin)
+    return full
+
+
+def _closed(draft: timeline.Draft, eligible: int, at: int,
+            steps: budget.Budget) -> Shortage | None:
+    """Look for a free node among all that a chain of moves could reach.
+
+    The assignment at one instant is a matching; it can take one more if,
+    and only if, an alternating path leads to a node that is free.
+    """
+    holders: list[bookings.Booking] = []
+    walk = fleet.Walk(eligible)
+    for node in walk:
+        steps.spend()
+        place = bisect.bisect_right(draft.starts[node], at) - 1
+        if place < 0 or draft.untils[node][place] <= at:
+            return None
+        holder = draft.holders[node][place]
+        if holder is None:
+            continue
+        holders.append(holder)
+        if holder.movable:
+            walk.leads_to(holder.eligible)
+    return Shortage(at, walk.nodes, tuple(holders))

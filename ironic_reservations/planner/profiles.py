@@ -1,0 +1,210 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What there is too little of for a demand over time, whatever moves."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import itertools
+
+from ironic_reservations.model import inventories
+from ironic_reservations.planner import availability
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import bounds
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import timeline
+
+#: After everything that is planned.
+_EVER = 1 << 80
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """Over time, how much there is of all that one demand needs.
+
+    :ivar whole: whether it needs whole hosts, and time for cleaning.
+    """
+
+    tracks: tuple[_Track, ...]
+    whole: bool
+
+    def end(self, demand: bookings.Demand) -> int:
+        """Return the end of the window over which there has to be room."""
+        return demand.until if self.whole else demand.end
+
+    def missing(self, demand: bookings.Demand) -> tuple[int, int] | None:
+        """Return when there is too little at first, and until when at last.
+
+        :param demand: the one that the profile is of, over any window.
+        :returns: ``None`` where there is never too little in its window.
+        """
+        found = [missing for track in self.tracks if (
+            missing := track.missing(demand.start, self.end(demand)))
+            is not None]
+        if not found:
+            return None
+        return min(each[0] for each in found), max(each[1] for each in found)
+
+
+def of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
+    """Return what there is over time of what a demand needs."""
+    if demand.amounts is None or not demand.eligible & now.compute:
+        return Profile((_free(now, demand),), True)
+    tracks = [_staying(now, demand, demand.amounts)]
+    tracks.extend(_changing(*each) for each in bounds.used(
+        now, demand.eligible, shares.times(demand.amounts, demand.least)))
+    return Profile(tuple(tracks), False)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Track:
+    """Over time, how much there is of what is needed all the time.
+
+    :ivar instants: at which it changes.
+    :ivar free: how much there is before all of them, and after each.
+    """
+
+    instants: Sequence[int]
+    free: Sequence[int]
+    needed: int
+
+    def missing(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return from when to when there is too little."""
+        instants, needed, free = self.instants, self.needed, self.free
+        first = bisect.bisect_right(instants, start)
+        last = bisect.bisect_left(instants, end)
+        short = [place for place in range(first, last + 1)
+                 if free[place] < needed]
+        if not short:
+            return None
+        begin, until = short[0], short[-1]
+        while until < len(free) and free[until] < needed:
+            until += 1
+        while begin >= 0 and free[begin] < needed:
+            begin -= 1
+        return (instants[begin] if begin >= 0 else -_EVER,
+                instants[until - 1] if until < len(free) else _EVER)
+
+
+def _changing(free: int, changes: dict[int, int], needed: int) -> _Track:
+    instants = sorted(changes)
+    return _Track(instants, list(itertools.accumulate(
+        (changes[at] for at in instants), initial=free)), needed)
+
+
+def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
+    """Return how many hosts nobody has who cannot leave them all."""
+    starts: list[int] = []
+    untils: list[int] = []
+    for node in fleet.members(demand.eligible):
+        there = now.rows[node]
+        if now.compute >> node & 1:
+            runs = shares.runs((each.start, each.end) for each in there
+                               if each.amounts is not None
+                               and not each.movable)
+            starts.extend([run[0] for run in runs])
+            untils.extend([run[1] for run in runs])
+            there = tuple(each for each in there if each.amounts is None)
+        captives = list(_captives(now, demand.eligible, there))
+        starts.extend([each.start for each in captives])
+        untils.extend([each.until for each in captives])
+    instants, free = availability.steps(starts, untils,
+                                        demand.eligible.bit_count())
+    return _Track(instants[1:], free, demand.least)
+
+
+def _captives(now: timeline.Timeline, nodes: int,
+              there: Sequence[bookings.Booking]
+              ) -> Iterator[bookings.Booking]:
+    """Yield the bookings of a host of a set that cannot leave the set.
+
+    NOTE: one that can have a share instead needs no host of it.
+    """
+    last, leaves = nodes, False
+    for booking in there:
+        if booking.eligible is not last:
+            last = booking.eligible
+            leaves = bool(last & ~nodes)
+        if not booking.movable or not leaves and (
+                booking.amounts is None or not last & now.compute):
+            yield booking
+
+
+def _staying(now: timeline.Timeline, demand: bookings.Demand,
+             amounts: inventories.Amounts) -> _Track:
+    """Return how many shares what has to stay leaves room for."""
+    needed = demand.least
+    at_most = None
+    if demand.affinity is True:
+        amounts = shares.times(amounts, needed)
+        needed = 1
+    if demand.affinity is not None:
+        at_most = 1
+    changes: dict[int, int] = {}
+    free = 0
+    for node in fleet.members(demand.eligible):
+        before = 0
+        for at, room in (_shared_steps(now, node, amounts)
+                         if now.compute >> node & 1
+                         else _whole_steps(now, node)):
+            room = room if at_most is None else min(room, at_most)
+            if at is None:
+                free += room
+            elif room != before:
+                changes[at] = changes.get(at, 0) + room - before
+            before = room
+    return _changing(free, changes, needed)
+
+
+def _whole_steps(now: timeline.Timeline,
+                 node: int) -> Iterator[tuple[int | None, int]]:
+    """Yield from when on a host is free of what has to stay, and when not."""
+    yield None, 1
+    for start, end in shares.runs((each.start, each.end)
+                                  for each in now.rows[node]
+                                  if not each.movable):
+        yield start, 0
+        yield end, 1
+
+
+def _shared_steps(now: timeline.Timeline, node: int,
+                  amounts: inventories.Amounts
+                  ) -> Iterator[tuple[int | None, int]]:
+    """Yield how many shares what has to stay leaves room for, over time.
+    """
+    capacity = now.capacities[node] or {}
+
+    def room(used: dict[str, int]) -> int:
+        return max(0, min(
+            (capacity.get(name, 0) - used.get(name, 0)) // amount
+            for name, amount in amounts))
+
+    yield None, room({})
+    staying = [each for each in now.rows[node] if not each.movable]
+    # NOTE: shares never stand where the host is promised whole.
+    whole = [each for each in staying if each.amounts is None]
+    sharing = [each for each in staying if each.amounts is not None]
+    found = [(each.start, 0) for each in whole]
+    found.extend((each.end, room({})) for each in whole)
+    for start, end in shares.runs((each.start, each.end)
+                                  for each in sharing):
+        found.extend((at, room(used))
+                     for at, _, used in shares.steps(sharing, start, end))
+        found.append((end, room({})))
+    # NOTE: where one ends and another begins, what begins counts.
+    found.sort(key=lambda each: (each[0], -each[1]))
+    yield from found

@@ -1,0 +1,227 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Plan demands together of which some may start at other times.
+
+A demand whose window is open slides within it: so it makes room for others,
+or finds room for itself.
+
+**Which starts are tried.** In any plan, each demand that slides can begin
+earlier until it begins with its window, or where a booking of a host lets go.
+So of all plans one is left where each begins so; and the demands in the order
+of their starts each begin where one lets go that was placed before.  All
+orders of the demands are tried, and for each demand the beginning of its
+window and each instant at which anything that is there lets go: if there is a
+plan, one of these is one.  Where all have been tried and planning never gave
+up, there is none.  What is not permitted at these starts may be at others, so
+that then nothing is proved.
+
+All plans take their steps from one budget, so that however many are made,
+they take no longer than a few hard ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import reach
+from ironic_reservations.planner import timeline
+
+_Demands = tuple[bookings.Demand, ...]
+
+#: So many plans are made before it is given up.
+TRIES = 150
+#: They take so many steps together.
+STEPS = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Sliding:
+    """Demands that start together, at some instant of a window.
+
+    :ivar demands: that begin at one instant, and end at one.
+    :ivar earliest: they do not begin before.
+    :ivar latest: they do not begin after.
+    :ivar preferred: where they begin now; ``None``: nowhere.
+    """
+
+    demands: _Demands
+    earliest: int
+    latest: int
+    preferred: int | None = None
+
+    def at(self, start: int) -> _Demands:
+        """Return the demands as they are when they begin at an instant."""
+        return tuple(dataclasses.replace(
+            each, start=start, end=start + each.end - each.start)
+            for each in self.demands)
+
+
+@dataclasses.dataclass(frozen=True)
+class Slid:
+    """A plan, and where in it the demands are that slide.
+
+    :ivar starts: of each of them, in the order in which they were given.
+    :ivar plan: grants the demands that are firm, and then those of each that
+        slides.
+    """
+
+    starts: tuple[int, ...]
+    plan: plans.Plan
+
+
+def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
+          sliding: Sequence[Sliding], grain: int = 1,
+          limits: budget.Limits = planning.LIMITS,
+          tries: int = TRIES, steps: int = STEPS,
+          permits: Callable[[Mapping[int, int]], bool] = lambda starts: True,
+          late: Callable[[], bool] = lambda: False) -> Slid | bool:
+    """Plan demands together of which some may start at other times.
+
+    Those that slide stay where they begin now, if they can; otherwise they
+    begin as early as they can.
+
+    :param now: without what the demands replace.
+    :param firm: those that do not slide.
+    :param grain: starts that are a multiple of it come first.
+    :param tries: so many plans are made at most.
+    :param steps: they take so many together.
+    :param permits: tells whether some that slide, by their numbers, may begin
+        when they would; where they may not, more of them may not either.
+    :param late: tells whether it is time to give up.
+    :returns: where there is none, whether that is proved.
+    """
+    return _Search(now, tuple(firm), sliding, grain, limits, tries,
+                   budget.Budget(steps), permits, late).run()
+
+
+class _Search:
+    """A search through the orders and the starts of demands that slide."""
+
+    def __init__(self, now: timeline.Timeline, firm: _Demands,
+                 sliding: Sequence[Sliding], grain: int,
+                 limits: budget.Limits, tries: int, steps: budget.Budget,
+                 permits: Callable[[Mapping[int, int]], bool],
+                 late: Callable[[], bool]) -> None:
+        self._now = now
+        self._firm = firm
+        self._sliding = sliding
+        self._grain = grain
+        self._limits = limits
+        self._tries = tries
+        self._steps = steps
+        self._permits = permits
+        self._late = late
+        self._proved = True
+        self._seen: set[frozenset[tuple[int, int]]] = set()
+        eligible = 0
+        for each in (*firm, *(each for one in sliding
+                              for each in one.demands)):
+            eligible |= each.eligible
+        there = [each for _, row in reach.rows(now, eligible) for each in row]
+        self._lets_go = {each.until for each in there} | {
+            each.end for each in there if each.amounts is not None}
+
+    def run(self) -> Slid | bool:
+        """Return the first plan that is found."""
+        if self._firm and self._plan({}) is None:
+            return self._proved
+        found = self._place({})
+        return self._proved if found is None else found
+
+    def _plan(self, starts: dict[int, int]) -> plans.Plan | None:
+        """Plan what is firm and what has a start, if that is not too much."""
+        if self._is_over():
+            return None
+        self._tries -= 1
+        demands = [*self._firm, *(
+            each for number, start in sorted(starts.items())
+            for each in self._sliding[number].at(start))]
+        outcome = planning.plan(self._now, demands, self._limits, False,
+                                self._steps)
+        if isinstance(outcome, plans.Plan):
+            return outcome
+        self._proved = self._proved and outcome.cause.proved
+        return None
+
+    def _is_over(self) -> bool:
+        """Return whether it is given up, so that nothing is proved."""
+        if self._tries <= 0 or self._steps.left <= 0 or self._late():
+            self._proved = False
+            return True
+        return False
+
+    def _may(self, starts: dict[int, int]) -> bool:
+        """Return whether starts are permitted.
+
+        NOTE: where they are not, others may be that are not tried.
+        """
+        if self._permits(starts):
+            return True
+        if any(self._sliding[number].earliest < self._sliding[number].latest
+               for number in starts):
+            self._proved = False
+        return False
+
+    def _place(self, starts: dict[int, int]) -> Slid | None:
+        """Find starts for all that have none yet."""
+        left = [number for number in range(len(self._sliding))
+                if number not in starts]
+        for number in left:
+            one = self._sliding[number]
+            for start in self._candidates(one, starts):
+                more = {**starts, number: start}
+                # NOTE: in another order it is the same.
+                key = frozenset(more.items())
+                if key in self._seen:
+                    continue
+                if self._is_over():
+                    return None
+                self._seen.add(key)
+                if not self._may(more):
+                    continue
+                planned = self._plan(more)
+                if planned is not None and len(more) == len(self._sliding):
+                    return Slid(tuple(more[each] for each in sorted(more)),
+                                planned)
+                found = None if planned is None else self._place(more)
+                if found is not None:
+                    return found
+        return None
+
+    def _candidates(self, one: Sliding,
+                    starts: dict[int, int]) -> Iterator[int]:
+        """Yield the starts to try, the one that it has first."""
+        lets_go = set(self._lets_go)
+        for each in (*self._firm, *(
+                each for number, start in starts.items()
+                for each in self._sliding[number].at(start))):
+            lets_go.add(each.until)
+            if each.amounts is not None:
+                lets_go.add(each.end)
+        grain = self._grain
+        even = {-(-at // grain) * grain for at in lets_go} | {one.earliest}
+        if one.preferred is not None:
+            yield one.preferred
+        # NOTE: what is not even comes last, since people read it.
+        for found in (even, lets_go - even):
+            yield from sorted(
+                each for each in found - {one.preferred}
+                if one.earliest <= each <= one.latest)

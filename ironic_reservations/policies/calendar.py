@@ -1,0 +1,57 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The rules of /v1/calendar."""
+
+from __future__ import annotations
+
+from oslo_policy import policy
+
+from ironic_reservations.policies import roles
+
+NAME = 'reservation:calendar:%s'
+
+_rules = [
+    policy.DocumentedRuleDefault(
+        name=NAME % 'get',
+        check_str=roles.ANY_READER,
+        scope_types=['system', 'project'],
+        description='See when how many hosts are free, and when each host is '
+                    'had by somebody. Leases that the caller may not list '
+                    'have no id, name or project there.',
+        operations=[{'path': '/v1/calendar', 'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'get_hosts',
+        check_str=roles.SYSTEM_READER,
+        scope_types=['system', 'project'],
+        description='See in the calendar the name, the node and the state in '
+                    'Ironic of every host. Without it a caller sees those of '
+                    'hosts that its project owns, rents or has in a lease.',
+        operations=[{'path': '/v1/calendar?rows=true', 'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=NAME % 'token',
+        check_str=roles.ANY_READER,
+        scope_types=['system', 'project'],
+        description='Make, and revoke, a token by which a calendar program '
+                    "reads the leases of the caller's project. It is asked "
+                    'again, with the roles that the user has then, whenever '
+                    'a token is used, and so is reservation:lease:list.',
+        operations=[{'path': '/v1/calendar/token', 'method': 'POST'},
+                    {'path': '/v1/calendar/token', 'method': 'GET'},
+                    {'path': '/v1/calendar/token', 'method': 'DELETE'},
+                    {'path': '/v1/leases.ics', 'method': 'GET'}]),
+]
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """Return the rules."""
+    return list(_rules)

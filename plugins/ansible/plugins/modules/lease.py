@@ -1,0 +1,312 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+from __future__ import annotations
+
+DOCUMENTATION = r'''
+---
+module: lease
+short_description: Lease bare metal nodes for a time
+version_added: 0.1.0
+author: ironic-reservations !UNKNOWN
+description:
+  - Makes a lease, changes it to what is asked for, or ends it. A lease is
+    known by its name among those that are not over.
+  - In check mode the service plans what it would do, so that a lease that
+    cannot be had fails there as well, with the reasons and the offers.
+options:
+  name:
+    description: Name of the lease, or its ID if it exists.
+    type: str
+    required: true
+  start_date:
+    description:
+      - Start of the lease, C(2030-01-31 12:00) in UTC, ISO 8601 with a zone,
+        or V(now). It is compared with that of a lease that exists only where
+        it is a time and the lease has not started.
+    type: str
+    default: now
+  end_date:
+    description: End of the lease.
+    type: str
+  duration:
+    description:
+      - How long the lease is, like V(4h), V(7d) or V(1h30m), instead of
+        O(end_date). It counts when the lease is made; a lease that exists
+        keeps its end.
+    type: str
+  reservations:
+    description:
+      - What the lease holds, all or nothing. Needed to make a lease. For a
+        lease that exists, the numbers are compared one by one.
+    type: list
+    elements: dict
+    suboptions:
+      min:
+        description: The minimum number of hosts.
+        type: int
+      max:
+        description: The maximum number of hosts; by default the minimum.
+        type: int
+      resource_class:
+        description: Only hosts of this class.
+        type: str
+      traits:
+        description: Only hosts with all of these traits.
+        type: list
+        elements: str
+        default: []
+      properties:
+        description: Only hosts with these properties, like C(vcpus>=8).
+        type: list
+        elements: str
+        default: []
+      amount:
+        description: The number of instances, instead of hosts.
+        type: int
+      vcpus:
+        description: VCPUs of each instance.
+        type: int
+      memory_mb:
+        description: Memory of each instance.
+        type: int
+      disk_gb:
+        description: Disk of each instance.
+        type: int
+      flavor_id:
+        description: ID or name of the flavor of the instances.
+        type: str
+      affinity:
+        description:
+          - Whether the instances are on one host, or on different ones.
+        type: bool
+  heal:
+    description: Whether nodes that are broken are replaced.
+    type: bool
+    default: false
+  wait:
+    description: Whether to wait until the lease has started.
+    type: bool
+    default: false
+  timeout:
+    description: How many seconds to wait.
+    type: int
+    default: 600
+  state:
+    description: Whether there is such a lease.
+    type: str
+    choices: [present, absent]
+    default: present
+attributes:
+  check_mode:
+    support: full
+    description: The service plans the change and does not make it.
+  diff_mode:
+    support: full
+    description: The lease before and after is shown.
+extends_documentation_fragment:
+  - ironic.reservations.connection
+'''
+
+EXAMPLES = r'''
+- name: Four gold nodes for two days
+  ironic.reservations.lease:
+    cloud: metal
+    name: training
+    duration: 2d
+    reservations:
+      - min: 4
+        resource_class: gold
+    wait: true
+
+- name: It is over
+  ironic.reservations.lease:
+    cloud: metal
+    name: training
+    state: absent
+'''
+
+RETURN = r'''
+lease:
+  description: The lease as the API has it; null if it is absent.
+  returned: success
+  type: dict
+'''
+
+import datetime
+import time
+from typing import Any
+
+from ansible_collections.ironic.reservations.plugins.module_utils import (
+    service,
+)
+
+_OVER = ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
+_POLL = 2
+
+
+def _find(module: Any, conn: Any) -> Any:
+    name = module.params['name']
+    found = [each for each in service.leases.leases(conn)
+             if name in (each.name, each.id) and each.status not in _OVER]
+    if len(found) > 1:
+        module.fail_json(msg=(
+            f'{len(found)} leases have the name {name!r}: '
+            f'{", ".join(each.id for each in found)}. Use the id of one of '
+            'them.'))
+    return found[0] if found else None
+
+
+def _instant(text: str | None) -> Any:
+    """Return a time that was written, in UTC where it names no zone."""
+    if text is None:
+        return None
+    found = service.times.instant(text, datetime.datetime.now(
+        datetime.UTC).replace(microsecond=0))
+    return found if found == service.times.NOW else service.times.utc(found)
+
+
+def _reservation(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return one reservation in the words of the API."""
+    of_which = {'resource_class': wanted['resource_class'],
+                'traits': wanted['traits'],
+                'conditions': wanted['properties']}
+    if wanted['amount'] is None:
+        if wanted['min'] is None:
+            raise ValueError('A reservation needs "min", the number of hosts, '
+                             'or "amount", the number of instances.')
+        return dict(service.lease_payload.hosts(
+            wanted['min'], wanted['max'], **of_which))
+    return dict(service.lease_payload.instances(
+        wanted['amount'], **{key: wanted[key] for key in (
+            'vcpus', 'memory_mb', 'disk_gb', 'flavor_id', 'affinity')},
+        **of_which))
+
+
+def _new(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the body that asks for the lease."""
+    start, end = _instant(params['start_date']), _instant(params['end_date'])
+    if not params['reservations']:
+        raise ValueError('There is no such lease, and "reservations" does '
+                         'not say what a new one holds.')
+    if end is None:
+        if params['duration'] is None:
+            raise ValueError('A new lease needs "end_date" or "duration".')
+        begin = datetime.datetime.now(datetime.UTC).replace(
+            microsecond=0) if start == service.times.NOW else start
+        end = begin + datetime.timedelta(
+            seconds=service.times.seconds(params['duration']))
+    return dict(service.lease_payload.creation(
+        params['name'], end,
+        [_reservation(each) for each in params['reservations']], start))
+
+
+def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
+    """Return what is to be other than it is."""
+    changes: dict[str, Any] = {}
+    start, end = _instant(params['start_date']), _instant(params['end_date'])
+    if (there.status == 'PENDING' and start != service.times.NOW
+            and start != service.times.told(there.start_date)):
+        changes['start'] = start
+    if end is not None and end != service.times.told(there.end_date):
+        changes['end'] = end
+    if params['reservations']:
+        if len(params['reservations']) != len(there.reservations):
+            raise ValueError(
+                f'The lease has {len(there.reservations)} reservations, and '
+                f'{len(params["reservations"])} are asked for. Their number '
+                'cannot be changed: make another lease.')
+        changed = [change for wanted, each in zip(
+            params['reservations'], there.reservations, strict=True)
+            if (change := _numbers(_reservation(wanted), each))]
+        if changed:
+            changes['reservations'] = changed
+    if params['heal'] and there.degraded:
+        changes['heal'] = True
+    return changes
+
+
+def _numbers(wanted: dict[str, Any], there: dict[str, Any]
+             ) -> dict[str, Any] | None:
+    changed = {key: wanted[key] for key in ('min', 'max', 'amount')
+               if key in wanted and wanted[key] != there.get(key)}
+    return {'id': there['id'], **changed} if changed else None
+
+
+def _waited(module: Any, conn: Any, lease: Any) -> Any:
+    """Wait until the lease has started."""
+    deadline = time.monotonic() + module.params['timeout']
+    while lease.status != 'ACTIVE':
+        if lease.status in _OVER:
+            module.fail_json(msg=f'The lease {lease.id} is over: '
+                                 f'{lease.status}.')
+        if time.monotonic() >= deadline:
+            module.fail_json(msg=(
+                f'The lease {lease.id} is still {lease.status} after '
+                f'{module.params["timeout"]} seconds'
+                + (f': {lease.waiting}' if lease.waiting else '.')))
+        time.sleep(_POLL)
+        lease = service.leases.get(conn, lease)
+    return lease
+
+
+def _act(module: Any, conn: Any) -> dict[str, Any]:
+    params, there = module.params, _find(module, conn)
+    before = {} if there is None else service.plain(there)
+    if params['state'] == 'absent':
+        if there is not None and not module.check_mode:
+            service.leases.end(conn, there)
+        return {'changed': there is not None, 'lease': None,
+                'diff': {'before': before, 'after': {}}}
+    changed = True
+    if there is None:
+        lease = service.leases.post(conn, _new(params),
+                                    dry_run=module.check_mode)
+    elif changes := _changes(params, there):
+        lease = service.leases.change(conn, there, dry_run=module.check_mode,
+                                      **changes)
+    else:
+        lease, changed = there, False
+    if params['wait'] and not module.check_mode:
+        lease = _waited(module, conn, lease)
+    after = service.plain(lease)
+    return {'changed': changed, 'lease': after,
+            'diff': {'before': before, 'after': after}}
+
+
+def main() -> None:
+    """Run the module."""
+    module = service.module({
+        'name': {'type': 'str', 'required': True},
+        'start_date': {'type': 'str', 'default': 'now'},
+        'end_date': {'type': 'str'},
+        'duration': {'type': 'str'},
+        'reservations': {'type': 'list', 'elements': 'dict', 'options': {
+            'min': {'type': 'int'}, 'max': {'type': 'int'},
+            'resource_class': {'type': 'str'},
+            'traits': {'type': 'list', 'elements': 'str', 'default': []},
+            'properties': {'type': 'list', 'elements': 'str', 'default': []},
+            'amount': {'type': 'int'}, 'vcpus': {'type': 'int'},
+            'memory_mb': {'type': 'int'}, 'disk_gb': {'type': 'int'},
+            'flavor_id': {'type': 'str'}, 'affinity': {'type': 'bool'}}},
+        'heal': {'type': 'bool', 'default': False},
+        'wait': {'type': 'bool', 'default': False},
+        'timeout': {'type': 'int', 'default': 600},
+        'state': {'type': 'str', 'choices': ['present', 'absent'],
+                  'default': 'present'}},
+        mutually_exclusive=[('end_date', 'duration')])
+    service.run(module, lambda conn: _act(module, conn))
+
+
+if __name__ == '__main__':
+    main()

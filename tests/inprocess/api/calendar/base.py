@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A browser, as far as cookies and headers go, before the standalone API."""
+
+from __future__ import annotations
+
+import http.cookies
+from typing import Any
+
+import testtools
+
+from ironic_reservations.api import standalone
+from ironic_reservations.api import wsgi
+from tests.inprocess.api import world
+
+HOME = '/reservation/calendar/'
+SESSION = f'{HOME}session'
+COOKIE = 'ironic_reservations_calendar'
+LEASES = f'{HOME}api/v1/leases'
+
+
+class Standalone(world.World):
+    """The application with the authentication of its configuration."""
+
+    def make_app(self) -> wsgi.Application:
+        """Make it as ironic-reservations-api does."""
+        return standalone.with_engine(self.conf, self.engine)
+
+
+class Browser:
+    """Keeps the cookie and the CSRF token as a page and its browser do."""
+
+    def __init__(self, served: wsgi.Application, **headers: str) -> None:
+        self._served = served
+        self._headers = headers
+        self.cookie: str | None = None
+        self.csrf: str | None = None
+        self.set_cookie: str | None = None
+
+    def send(self, method: str, path: str, document: Any = None,
+             **headers: Any) -> world.Answer:
+        """Send a request as the page does.
+
+        :param headers: of the request; ``None`` takes one away.
+        """
+        sent: dict[str, Any] = {'sec_fetch_site': 'same-origin',
+                                **self._headers}
+        if self.cookie is not None:
+            sent['cookie'] = f'{COOKIE}={self.cookie}'
+        if self.csrf is not None and method not in ('GET', 'HEAD'):
+            sent['x_csrf_token'] = self.csrf
+        sent.update(headers)
+        answer = world.request(
+            self._served, method, path, document,
+            **{name: value for name, value in sent.items()
+               if value is not None})
+        self.set_cookie = answer.headers.get('Set-Cookie')
+        if self.set_cookie is not None:
+            read = http.cookies.SimpleCookie(self.set_cookie)[COOKIE]
+            self.cookie = None if read['max-age'] == '0' else read.value
+        if path == SESSION and answer.status == 200:
+            self.csrf = answer.json['csrf']
+        return answer
+
+
+class TestCase(testtools.TestCase):
+    """A service, and a browser that has not been there before.
+
+    :cvar strategy: how it authenticates.
+    :cvar options: of its configuration.
+    """
+
+    strategy = 'noauth'
+    options: dict[str, Any] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.serve()
+        self.browser = Browser(self.served)
+
+    def serve(self) -> world.World:
+        """Start the service."""
+        return self.useFixture(Standalone(
+            auth_strategy=self.strategy, **self.options))

@@ -1,0 +1,346 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The calendar's sign-in with a file of passwords."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pathlib
+import time
+
+import bcrypt
+import fixtures
+import testtools
+
+from ironic_reservations.api.calendar import attempts
+from ironic_reservations.api.calendar import password_file
+from ironic_reservations.engine import calendar_tokens
+from tests.inprocess.api import world
+from tests.inprocess.api.calendar import base
+
+OLGA = {'username': 'olga', 'password': 'secret:1'}
+
+
+def _line(user: str, password: str, rounds: int = 4) -> str:
+    hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds))
+    return f'{user}:{hashed.decode()}\n'
+
+
+class HttpBasicTest(base.TestCase):
+    """Who is in the file, and for how long."""
+
+    strategy = 'http_basic'
+
+    def serve(self) -> world.World:
+        self.users = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'htpasswd')
+        self.users.write_text(_line('olga', 'secret:1')
+                              + _line('ünal', 'päss')
+                              + _line('olga2', 'other'))
+        self.options = {'http_basic_auth_user_file': str(self.users)}
+        return super().serve()
+
+    def sign_in(self, who: dict[str, str] = OLGA) -> world.Answer:
+        """Sign in."""
+        return self.browser.send('POST', base.SESSION, who)
+
+    def assert_ended(self) -> None:
+        """There is no session: neither for a question nor for the API."""
+        asked = self.browser.send('GET', base.LEASES)
+        self.assertEqual((401, 'identity.session_ended'),
+                         (asked.status, asked.code))
+        self.assertNotIn('WWW-Authenticate', asked.headers)
+        shown = self.browser.send('GET', base.SESSION)
+        self.assertEqual(
+            (200, False, None),
+            (shown.status, shown.json['signed_in'], shown.json['csrf']))
+
+    def test_who_is_in_the_file(self) -> None:
+        """Signs in, and uses the API by that."""
+        self.assert_ended()
+        answer = self.sign_in()
+        self.assertEqual(200, answer.status, answer.body)
+        self.assertTrue(answer.json['signed_in'])
+        self.assertEqual({'id': 'olga', 'name': 'olga'},
+                         answer.json['user'])
+        self.assertIsNone(answer.json['project'])
+        self.assertEqual(200, self.browser.send('GET', base.LEASES).status)
+        node = self.served.ironic.add(resource_class='gold')
+        made = self.browser.send(
+            'POST', f'{base.HOME}api/v1/reservations',
+            {'instance_uuid': node.uuid, 'node_uuid': [node.uuid]})
+        self.assertEqual(201, made.status, made.body)
+        self.assertEqual('olga', made.json['reservation']['user_id'])
+        self.assertIn('/reservation/calendar/api/v1/reservations/',
+                      made.headers['Location'])
+
+    def test_write_of_the_page_is_audited(self) -> None:
+        """As any other write, by the name of who signed in."""
+        log = self.useFixture(fixtures.FakeLogger(
+            'ironic_reservations.audit', format='%(message)s'))
+        self.sign_in()
+        node = self.served.ironic.add(resource_class='gold')
+        self.browser.send('POST', f'{base.HOME}api/v1/os-hosts',
+                          {'name': node.uuid})
+        event = json.loads(log.output)
+        self.assertEqual(('create', '201', 'olga'), (
+            event['action'], event['reason']['reasonCode'],
+            event['initiator']['name']))
+
+    def read_feed(self, token: str) -> world.Answer:
+        """Ask as a calendar program does."""
+        return world.request(self.served, 'GET',
+                             f'/v1/leases.ics?token={token}', version=None)
+
+    def test_calendar_of_who_is_no_user_any_more(self) -> None:
+        """Is not there, and neither is one of nobody."""
+        for who in (OLGA, {'username': 'ünal', 'password': 'päss'}):
+            self.users.write_text(_line('olga', 'secret:1')
+                                  + _line('ünal', 'päss'))
+            self.sign_in(who)
+            made = self.browser.send(
+                'POST', f'{base.HOME}api/v1/calendar/token')
+            self.assertEqual(201, made.status, made.body)
+            token = made.json['calendar_token']['token']
+            self.assertEqual(200, self.read_feed(token).status)
+            self.users.write_text(_line('olga2', 'secret:1'))
+            gone = self.read_feed(token)
+            self.assertEqual((404, 'calendar.not_found'),
+                             (gone.status, gone.code))
+        # Made before users were told apart.
+        for token in (calendar_tokens.make(self.served.engine, None, None, ()),
+                      calendar_tokens.make(self.served.engine, '', None, ())):
+            self.assertEqual('calendar.not_found', self.read_feed(token).code)
+        self.users.unlink()
+        self.assertEqual(404, self.read_feed('x').status)
+        self.assertEqual(500, self.read_feed(token).status)
+
+    def test_name_beyond_ascii(self) -> None:
+        """And a password likewise."""
+        answer = self.sign_in({'username': 'ünal', 'password': 'päss'})
+        self.assertEqual('ünal', answer.json['user']['name'])
+        self.assertEqual(200, self.browser.send('GET', base.LEASES).status)
+
+    def test_cookie(self) -> None:
+        """No script reads it, no other site has it shown; no password."""
+        self.sign_in()
+        for attribute in ('; HttpOnly', '; SameSite=Strict',
+                          '; Path=/reservation/calendar/'):
+            self.assertIn(attribute, self.browser.set_cookie)
+        self.assertNotIn('Secure', self.browser.set_cookie)
+        self.assertNotIn('Max-Age', self.browser.set_cookie)
+        for secret in ('secret', base64.b64encode(b'secret:1').decode()):
+            self.assertNotIn(secret, self.browser.cookie)
+
+    def test_secure_cookie(self) -> None:
+        """Where the request came with https."""
+        self.browser.send('POST', base.SESSION, OLGA,
+                          environ={'wsgi.url_scheme': 'https'})
+        self.assertIn('; Secure', self.browser.set_cookie)
+
+    def test_wrong_credentials(self) -> None:
+        """Are all refused in the same words."""
+        said = set()
+        for who in ({'username': 'olga', 'password': 'wrong'},
+                    {'username': 'nobody', 'password': 'secret:1'},
+                    {'username': 'olga', 'password': 'secret:1x'},
+                    {'username': 'olg', 'password': 'a2'},
+                    {'username': 'olga:', 'password': 'x'},
+                    {'username': 'olga', 'password': 'x' * 1000}):
+            answer = self.sign_in(who)
+            self.assertEqual((401, 'identity.sign_in_refused'),
+                             (answer.status, answer.code), who)
+            said.add(answer.detail)
+            self.assertNotIn('Set-Cookie', answer.headers)
+        self.assertEqual(1, len(said))
+
+    def test_who_is_not_there_costs_as_much(self) -> None:
+        """Or the time would tell who is."""
+        seen = []
+        real = bcrypt.checkpw
+        self.useFixture(fixtures.MockPatchObject(
+            password_file.bcrypt, 'checkpw',
+            lambda *given: seen.append(given) or real(*given)))
+        self.sign_in({'username': 'olga', 'password': 'wrong'})
+        self.sign_in({'username': 'nobody', 'password': 'wrong'})
+        self.assertEqual(2, len(seen))
+
+    def test_bodies_that_are_no_sign_in(self) -> None:
+        """Are refused, and nothing of them is told back."""
+        for document in (
+                [], 'x', {}, {'username': 'olga'},
+                {**OLGA, 'more': 'hush-hush'},
+                {'username': 'olga', 'password': 3},
+                {'username': 'olga', 'password': ''},
+                {'username': 'olga', 'password': 'hush-hush\0'},
+                {'username': 'olga', 'password': 'hush-hush' * 200},
+                {'username': ['hush-hush'], 'password': 'x'}):
+            answer = self.sign_in(document)
+            self.assertEqual(400, answer.status, document)
+            self.assertNotIn(b'hush-hush', answer.body)
+        large = self.browser.send('POST', base.SESSION,
+                                  {'username': 'x' * 9000})
+        self.assertEqual(413, large.status)
+        form = world.request(self.served, 'POST', base.SESSION, environ={
+            'CONTENT_TYPE': 'application/x-www-form-urlencoded',
+            'CONTENT_LENGTH': '3'}, raw=b'a=b')
+        self.assertEqual(415, form.status)
+
+    def test_password_is_not_logged(self) -> None:
+        """Nor is the cookie, whatever happens."""
+        log = self.useFixture(fixtures.FakeLogger())
+        self.sign_in({'username': 'olga', 'password': 'hush-hush'})
+        self.sign_in({'username': 'hush-hush', 'password': 'hush-hush'})
+        self.sign_in()
+        self.browser.send('GET', base.LEASES)
+        self.assertIn('/reservation/calendar/session', log.output)
+        self.assertNotIn('hush-hush', log.output)
+        self.assertNotIn(self.browser.cookie, log.output)
+
+    def test_cookie_counts_nowhere_else(self) -> None:
+        """The API proper looks at none."""
+        self.sign_in()
+        for path in ('/v1/leases', '/v1/reservations'):
+            self.assertEqual(401,
+                             self.browser.send('GET', path).status, path)
+
+    def test_other_credentials_do_not_count_here(self) -> None:
+        """Beside the cookie there is none."""
+        basic = base64.b64encode(b'olga:secret:1').decode()
+        for headers in ({'authorization': f'Basic {basic}'},
+                        {'x_user': 'olga'},
+                        {'x_user': 'olga', 'x_identity_status': 'Confirmed'}):
+            answer = self.browser.send('GET', base.LEASES, **headers)
+            self.assertEqual('identity.session_ended', answer.code)
+        self.sign_in()
+        node = self.served.ironic.add(resource_class='gold')
+        made = self.browser.send(
+            'POST', f'{base.HOME}api/v1/reservations',
+            {'instance_uuid': node.uuid, 'node_uuid': [node.uuid]},
+            x_user='mallory', x_user_name='mallory')
+        self.assertEqual('olga', made.json['reservation']['user_id'])
+
+    def test_cookies_that_were_not_made_here(self) -> None:
+        """Open nothing."""
+        self.sign_in()
+        real = self.browser.cookie
+        name, until, mac = real.split('.')
+        other = base64.urlsafe_b64encode(b'olga2').decode()
+        last = '1' if mac.endswith('0') else '0'
+        for value in (
+                f'{other}.{until}.{mac}', f'{name}.{int(until) + 1}.{mac}',
+                f'{name}.{until}.{mac[:-1]}{last}', f'{name}.{until}.',
+                f'{name}', f'{name}.{until}', f'{real}x', f'.{real}',
+                f'{real}.',
+                f'{name}.+{until}.{mac}', f'{name}.1e9.{mac}',
+                f'{name}.{until}0.{mac}', '====.1.0000000000000',
+                'A' * 3800, 'A' * 5000):
+            self.browser.cookie = value
+            answer = self.browser.send('GET', base.LEASES)
+            self.assertEqual((401, 'identity.session_ended'),
+                             (answer.status, answer.code), value)
+
+    def test_two_cookies_of_the_same_name(self) -> None:
+        """Of which nobody knows which is ours."""
+        self.sign_in()
+        pair = f'{base.COOKIE}={self.browser.cookie}'
+        for cookie in (f'{pair}; {base.COOKIE}=x', f'{pair}; {pair}',
+                       f'{base.COOKIE}=x; a=b; {pair}'):
+            answer = self.browser.send('GET', base.LEASES, cookie=cookie)
+            self.assertEqual('identity.session_ended', answer.code, cookie)
+        fine = self.browser.send('GET', base.LEASES,
+                                 cookie=f'a=b; {pair}; c')
+        self.assertEqual(200, fine.status)
+
+    def test_session_ends(self) -> None:
+        """After its time, with another password, and with its user."""
+        served = password_file.PasswordFile(str(self.users), -1)
+        self.browser.cookie = served.sign_in(OLGA, {})
+        self.assert_ended()
+        for text in (_line('olga', 'changed'), ''):
+            self.users.write_text(_line('olga', 'secret:1'))
+            self.assertEqual(200, self.sign_in().status)
+            self.users.write_text(text)
+            self.assert_ended()
+
+    def test_ended_session_is_forgotten(self) -> None:
+        """So that the browser does not show it for ever."""
+        self.sign_in()
+        self.users.write_text('')
+        self.browser.send('GET', base.LEASES)
+        self.assertIsNone(self.browser.cookie)
+
+    def test_file_that_cannot_be_read(self) -> None:
+        """Is the operator's to mend, and no wrong password."""
+        self.users.unlink()
+        answer = self.sign_in()
+        self.assertEqual((500, 'service.unexpected'),
+                         (answer.status, answer.code))
+        self.assertIn('operator', answer.detail)
+
+    def test_too_often(self) -> None:
+        """From one address; others go on, and it ends."""
+        wrong = {'username': 'olga', 'password': 'wrong'}
+        for _ in range(attempts.FAILURES):
+            self.assertEqual(401, self.sign_in(wrong).status)
+        for who in (wrong, OLGA):
+            answer = self.sign_in(who)
+            self.assertEqual((429, 'identity.too_many_attempts'),
+                             (answer.status, answer.code))
+            self.assertGreater(int(answer.headers['Retry-After']), 200)
+        elsewhere = self.browser.send('POST', base.SESSION, OLGA,
+                                      environ={'REMOTE_ADDR': '10.0.0.1'})
+        self.assertEqual(200, elsewhere.status)
+        other = self.sign_in({'username': 'ünal', 'password': 'päss'})
+        self.assertEqual(200, other.status)
+
+
+class AttemptsTest(testtools.TestCase):
+    """How often, and how many at once, users may try."""
+
+    def test_window_and_memory(self) -> None:
+        """What is counted is forgotten in time, and is never much."""
+        now = [0.0]
+        counted = attempts.Attempts(lambda: now[0])
+
+        def fail(address: str) -> None:
+            try:
+                with counted.one(address, 'x'):
+                    raise password_file.errors.SignInRefused
+            except password_file.errors.SignInRefused:
+                pass
+        for _ in range(attempts.FAILURES):
+            fail('here')
+        self.assertRaises(password_file.errors.TooManyAttempts, fail, 'here')
+        now[0] = attempts.WINDOW + 1
+        fail('here')
+        for index in range(20000):
+            fail(str(index))
+        self.assertEqual(10000, len(counted._failures))
+
+    def test_many_at_once(self) -> None:
+        """Wait for a moment, and are refused then."""
+        counted = attempts.Attempts()
+        held = [counted.one('a', str(index)) for index in range(4)]
+        for each in held:
+            each.__enter__()
+        began = time.monotonic()
+        refused = self.assertRaises(
+            password_file.errors.TooManyAttempts,
+            counted.one('a', 'last').__enter__)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(1, refused.retry_after)
+        held[0].__exit__(None, None, None)
+        with counted.one('a', 'last'):
+            pass

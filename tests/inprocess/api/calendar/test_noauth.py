@@ -1,0 +1,82 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The calendar where nobody is authenticated."""
+
+from __future__ import annotations
+
+from tests.inprocess.api.calendar import base
+
+#: A lease that is refused for want of hosts, which shows that it was read.
+WISH = {'name': 'mine', 'start_date': 'now', 'end_date': '2100-01-01 00:00',
+        'events': [], 'reservations': [{
+            'resource_type': 'physical:host', 'min': 1, 'max': 1,
+            'hypervisor_properties': '', 'resource_properties': ''}]}
+
+
+class NoauthTest(base.TestCase):
+    """Everybody is in, and other sites are not."""
+
+    def test_everybody_is_signed_in(self) -> None:
+        """With a cookie, to which the CSRF token is bound."""
+        shown = self.browser.send('GET', base.SESSION)
+        self.assertEqual(200, shown.status)
+        csrf = self.browser.csrf
+        self.assertEqual(
+            {'strategy': 'noauth', 'signed_in': True, 'user': None,
+             'project': None, 'expires_at': None, 'csrf': csrf}, shown.json)
+        for attribute in ('; HttpOnly', '; SameSite=Strict',
+                          '; Path=/reservation/calendar/'):
+            self.assertIn(attribute, self.browser.set_cookie)
+        again = self.browser.send('GET', base.SESSION)
+        self.assertEqual(csrf, again.json['csrf'])
+        self.assertIsNone(self.browser.set_cookie)
+
+    def test_read_needs_no_cookie(self) -> None:
+        """The API is open to anybody, too."""
+        answer = self.browser.send('GET', base.LEASES)
+        self.assertEqual((200, []), (answer.status, answer.json['leases']))
+
+    def test_write_needs_the_token(self) -> None:
+        """Of this session, and in the header."""
+        self.browser.send('GET', base.SESSION)
+        other = base.Browser(self.served)
+        other.send('GET', base.SESSION)
+        for wrong in (None, '', 'x', other.csrf, f'{self.browser.csrf}0',
+                      self.browser.csrf[:-1], self.browser.cookie, 'é'):
+            answer = self.browser.send('POST', base.LEASES, WISH,
+                                       x_csrf_token=wrong)
+            self.assertEqual((403, 'identity.csrf_token_invalid'),
+                             (answer.status, answer.code), wrong)
+        right = self.browser.send('POST', base.LEASES, WISH)
+        self.assertEqual((409, 'lease.refused'), (right.status, right.code))
+
+    def test_token_without_its_cookie(self) -> None:
+        """Is worth nothing."""
+        self.browser.send('GET', base.SESSION)
+        answer = self.browser.send('POST', base.LEASES, WISH, cookie=None)
+        self.assertEqual('identity.csrf_token_invalid', answer.code)
+
+    def test_sign_out_forgets_the_cookie(self) -> None:
+        """And needs the token, as all changes."""
+        self.browser.send('GET', base.SESSION)
+        refused = self.browser.send('DELETE', base.SESSION, x_csrf_token='x')
+        self.assertEqual(403, refused.status)
+        self.assertEqual(204,
+                         self.browser.send('DELETE', base.SESSION).status)
+        self.assertIsNone(self.browser.cookie)
+
+    def test_sign_in_is_refused_with_the_reason(self) -> None:
+        """There is nothing to sign in to."""
+        answer = self.browser.send('POST', base.SESSION, {'username': 'x'})
+        self.assertEqual(400, answer.status)
+        self.assertIn('noauth', answer.detail)

@@ -1,0 +1,191 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Who reserved, changed, ended and was refused is written down."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+import uuid
+import warnings
+
+import fixtures
+from pycadf import identifier
+import testtools
+
+from ironic_reservations.engine import audit
+from ironic_reservations.engine import sweep
+from tests.inprocess.api import world
+
+_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red',
+           'x_user_id': 'ada', 'x_user_name': 'Ada'}
+
+
+class TestAudit(testtools.TestCase):
+    """An application whose audit is read from the log."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.logged = self.useFixture(fixtures.FakeLogger(
+            'ironic_reservations.audit', level=logging.INFO,
+            format='%(message)s'))
+
+    def _serve(self, **options: Any) -> world.World:
+        served = self.useFixture(world.World(**options))
+        self.node = served.ironic.add(owner='red').uuid
+        return served
+
+    def _events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in
+                self.logged.output.splitlines()]
+
+    def _reserve(self, served: world.World,
+                 **who: str) -> world.Answer:
+        return world.request(served, 'POST', '/v1/reservations', {
+            'instance_uuid': str(uuid.uuid4()), 'node_uuid': [self.node],
+            'ttl': 60}, **(who or _MEMBER))
+
+    def test_life_of_a_reservation(self) -> None:
+        """Each step names who took it; the proof is nowhere."""
+        served = self._serve()
+        proof = self._reserve(served).json['reservation']['uuid']
+        self.assertEqual(409, self._reserve(served).status)
+        path = f'/v1/reservations/{proof}'
+        world.request(served, 'PATCH', path, [
+            {'op': 'replace', 'path': '/ttl', 'value': 90}], **_MEMBER)
+        world.request(served, 'GET', path, **_MEMBER)
+        self.assertEqual(404, world.request(
+            served, 'DELETE', path, x_roles='admin,member,reader',
+            x_project_id='blue', x_user_id='mallory').status)
+        world.request(served, 'DELETE', path, **_MEMBER)
+        self.assertEqual(
+            [('create', 'success', 'Ada', '201'),
+             ('create', 'failure', 'Ada', '409'),
+             ('update', 'success', 'Ada', '200'),
+             ('delete', 'failure', 'mallory', '404'),
+             ('delete', 'success', 'Ada', '204')],
+            [(each['action'], each['outcome'], each['initiator']['name'],
+              each['reason']['reasonCode']) for each in self._events()])
+        self.assertEqual(
+            'reservation.no_node_available',
+            self._events()[1]['reason']['policyType'])
+        named = {each['target']['id'] for each in self._events()}
+        self.assertEqual({audit.digest(proof),
+                          audit.identifier('unknown')}, named)
+        for secret in (proof, proof[:8], proof.replace('-', '')):
+            self.assertNotIn(secret, self.logged.output)
+        first = self._events()[0]
+        self.assertEqual(
+            ('http://schemas.dmtf.org/cloud/audit/1.0/event', 'activity',
+             'api', 'red', '127.0.0.1'),
+            (first['typeURI'], first['eventType'], first['observer']['name'],
+             first['initiator']['project_id'],
+             first['initiator']['host']['address']))
+
+    def test_what_ends_by_itself(self) -> None:
+        """The service is told to have ended it, and why."""
+        served = self._serve()
+        proof = self._reserve(served).json['reservation']['uuid']
+        served.clock.ahead += served.clock.ahead.resolution * 61_000_000
+        sweep.sweep(served.engine)
+        last = self._events()[-1]
+        self.assertEqual(
+            ('delete', 'success', 'service', 'ironic-reservations',
+             audit.digest(proof), 'expired'),
+            (last['action'], last['outcome'], last['observer']['name'],
+             last['initiator']['name'], last['target']['id'],
+             last['reason']['reasonCode']))
+
+    def test_identifiers_are_valid_whoever_did_it_to_what(self) -> None:
+        """CADF wants uuids; pycadf warned of each other one."""
+        served = self._serve()
+        user = uuid.uuid4().hex
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            # NOTE: of keystone, of LDAP behind it, and of a file.
+            for who in (user, user * 2, 'ada', ''):
+                self._reserve(served, x_roles='member', x_project_id='red',
+                              x_user_id=who)
+            world.request(served, 'DELETE', '/v1/os-hosts/17', **_MEMBER)
+            world.request(served, 'DELETE', '/v1/os-hosts/rack-7', **_MEMBER)
+            served.engine.announcer.audit.record(
+                audit.Way.GUARD, 'deny', 'node', 'rack-7')
+        events = self._events()
+        self.assertEqual(7, len(events))
+        self.assertEqual(
+            [(user, None), (user * 2, None),
+             (audit.identifier('ada'), 'ada'),
+             (audit.identifier('unknown'), 'unknown')],
+            [(each['initiator']['id'], each['initiator'].get('name'))
+             for each in events[:4]])
+        self.assertEqual(['17', 'rack-7', 'rack-7'],
+                         [each['target']['name'] for each in events[4:]])
+        self.assertEqual(events[5]['target']['id'], events[6]['target']['id'])
+        for each in events:
+            for part in ('initiator', 'target', 'observer'):
+                self.assertTrue(identifier.is_valid(each[part]['id']))
+
+    def test_token_of_a_calendar(self) -> None:
+        """Is told by whose it is, and never itself."""
+        served = self._serve()
+        made = world.request(served, 'POST', '/v1/calendar/token', **_MEMBER)
+        self.assertEqual(201, made.status, made.body)
+        world.request(served, 'DELETE', '/v1/calendar/token', **_MEMBER)
+        self.assertEqual(
+            [('create', '201'), ('delete', '204')],
+            [(each['action'], each['reason']['reasonCode'])
+             for each in self._events()])
+        for each in self._events():
+            self.assertTrue(
+                each['target']['typeURI'].endswith('/calendar_token'))
+        self.assertNotIn(made.json['calendar_token']['token'],
+                         self.logged.output)
+
+    def test_dry_run_that_is_false_is_recorded(self) -> None:
+        """It changes something; one that is true does not, however spelt."""
+        served = self._serve()
+        host = world.request(
+            served, 'POST', '/v1/os-hosts', {'name': self.node},
+            x_roles='admin,member,reader', x_project_id='operators',
+            openstack_system_scope='all')
+        self.assertEqual(201, host.status, host.body)
+        before = len(self._events())
+        for query, status, recorded in (
+                ('dry_run=true', 200, 0), ('dry%5Frun=TRUE', 200, 0),
+                ('dry_run=maybe', 400, 1), ('x=dry_run', 400, 1),
+                ('dry_run=false', 201, 1)):
+            answer = world.request(served, 'POST', f'/v1/leases?{query}', {
+                'name': query, 'start_date': '2050-01-01 00:00',
+                'end_date': '2050-01-02 00:00', 'reservations': [
+                    {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
+                **_MEMBER)
+            self.assertEqual(status, answer.status, answer.body)
+            events = self._events()[before:]
+            self.assertEqual(recorded, len(events), query)
+            before += recorded
+        self.assertEqual(('create', 'success', '201'), (
+            events[0]['action'], events[0]['outcome'],
+            events[0]['reason']['reasonCode']))
+
+    def test_nobody_fills_the_log_without_credentials(self) -> None:
+        """401 is not recorded."""
+        served = self._serve()
+        self.assertEqual(401, self._reserve(served, x_user_id='x').status)
+        self.assertEqual([], self._events())
+
+    def test_switched_off(self) -> None:
+        """Nothing is written."""
+        served = self._serve(audit__log=False)
+        self.assertEqual(201, self._reserve(served).status)
+        self.assertEqual([], self._events())

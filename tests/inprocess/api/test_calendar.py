@@ -1,0 +1,380 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""GET /v1/calendar: what is free when, and who has what."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+import uuid
+
+import testtools
+
+from tests.inprocess.api import world
+
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
+_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
+_PATH = '/v1/calendar'
+_DAY = 86400
+_WEEK = f'{_PATH}?from=2050-01-01T00:00:00Z&to=2050-01-08T00:00:00Z'
+
+
+class TestCalendar(testtools.TestCase):
+    """Three gold hosts and a silver one; red has a lease, and blue has."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World(
+            leases__cleaning_time=3600))
+        for number, (name, owner) in enumerate((
+                ('gold', 'blue'), ('gold', None), ('gold', None),
+                ('silver', None))):
+            self.served.ironic.add(name=f'host-{number}', owner=owner,
+                                   resource_class=name)
+            self.send('POST', '/v1/os-hosts', 201,
+                      {'name': f'host-{number}'}, _OPERATOR)
+        self.red = self.lease('red lease', 2, 4, 2)
+        self.blue = self.lease('blue lease', 3, 5, 1, _OTHER)
+
+    def send(self, method: str, path: str, status: int = 200,
+             document: Any = None, who: dict[str, str] = _MEMBER,
+             **more: Any) -> world.Answer:
+        answer = world.request(self.served, method, path, document,
+                               **who, **more)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer
+
+    def lease(self, name: str, begin: int, end: int, hosts: int,
+              who: dict[str, str] = _MEMBER) -> dict[str, Any]:
+        made: dict[str, Any] = self.send('POST', '/v1/leases', 201, {
+            'name': name, 'start_date': f'2050-01-0{begin} 00:00',
+            'end_date': f'2050-01-0{end} 00:00', 'reservations': [
+                {'resource_type': 'physical:host', 'min': hosts,
+                 'max': hosts, 'resource_properties':
+                     '["==", "$resource_class", "gold"]'}]},
+            who).json['lease']
+        return made
+
+    def read(self, path: str = _WEEK, **more: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self.send('GET', path, **more).json[
+            'calendar']
+        return found
+
+    def test_steps_of_classes(self) -> None:
+        """With the hour that cleaning takes, in seconds from the origin."""
+        found = self.read()
+        self.assertEqual('2050-01-01T00:00:00Z', found['origin'])
+        self.assertEqual((7 * _DAY, 3600), (found['end'], found['margin']))
+        self.assertEqual(
+            [('gold', 3, [[0, 3], [_DAY, 1], [2 * _DAY, 0],
+                          [3 * _DAY + 3600, 2], [4 * _DAY + 3600, 3]]),
+             ('silver', 1, [[0, 1]])],
+            [(each['resource_class'], each['hosts'], each['steps'])
+             for each in found['classes']])
+        self.assertEqual(3, found['classes'][0]['conditions']['usable'])
+        self.assertNotIn('hosts', found)
+
+    def test_rows(self) -> None:
+        """Each lease is there once; that of others has no name."""
+        found = self.read(f'{_WEEK}&rows=true')
+        self.assertEqual(['1', '2', '3', '4'],
+                         [each['id'] for each in found['hosts']])
+        shown = {(lease, *window) for each in found['hosts']
+                 for *window, _, lease, _ in each['bookings']}
+        mine, = (place for place, each in enumerate(found['leases'])
+                 if each['own'])
+        self.assertEqual({(mine, _DAY, 3 * _DAY),
+                          (1 - mine, 2 * _DAY, 4 * _DAY)}, shown)
+        self.assertEqual(
+            {'id': self.red['id'], 'name': 'red lease', 'own': True,
+             'project_id': 'red', 'degraded': False, 'status': 'PENDING'},
+            found['leases'][mine])
+        self.assertEqual(
+            {'id': None, 'name': None, 'own': False, 'project_id': None,
+             'degraded': False, 'status': None}, found['leases'][1 - mine])
+
+    def test_rows_of_nodes(self) -> None:
+        """Of those alone that the caller may know."""
+        nodes = {each['node_uuid']: each['id'] for each in self.read(
+            f'{_WEEK}&rows=true', who=_OPERATOR)['hosts']}
+        asked = ''.join(f'&node={each}' for each in nodes)
+        seen = self.read(f'{_WEEK}&rows=true{asked}')['hosts']
+        mine = self.red['reservations'][0]['nodes']
+        self.assertEqual({each['uuid'] for each in mine},
+                         {each['node_uuid'] for each in seen})
+        last = list(nodes)[-1]
+        self.assertEqual([nodes[last]], [each['id'] for each in self.read(
+            f'{_WEEK}&rows=true&node={last}', who=_OPERATOR)['hosts']])
+        self.send('GET', f'{_WEEK}&rows=true&node=x', 400)
+
+    def test_nodes_that_are_named_and_hidden(self) -> None:
+        """Are as if they were not there: no lease, no sequence, no page."""
+        hosts = self.read(f'{_WEEK}&rows=true', who=_OPERATOR)['hosts']
+        mine = {each['uuid'] for each in self.red['reservations'][0]['nodes']}
+        hidden, = (each['node_uuid'] for each in hosts
+                   if each['bookings'] and each['node_uuid'] not in mine)
+        nobody = str(uuid.uuid4())
+        for window in (_WEEK, _WEEK.replace('from=2050-01-01',
+                                            'from=2050-01-04')):
+            seen = self.read(f'{window}&rows=true&node={hidden}')
+            self.assertEqual(([], [], []), (
+                seen['hosts'], seen['leases'], seen['links']))
+            self.assertEqual(seen, {**self.read(
+                f'{window}&rows=true&node={nobody}'), 'now': seen['now']})
+            tag = self.send('GET', f'{window}&rows=true&node={hidden}'
+                            ).headers['ETag']
+            self.send('GET', f'{window}&rows=true&node={hidden}', 304,
+                      if_none_match=tag)
+        for limit in (1, 2):
+            seen = self.read(f'{_WEEK}&rows=true&limit={limit}'
+                             f'&node={hidden}' + ''.join(
+                                 f'&node={each}' for each in sorted(mine)))
+            self.assertEqual(mine, {each['node_uuid']
+                                    for each in seen['hosts']})
+            self.assertEqual([True], [each['own'] for each in seen['leases']])
+            self.assertEqual([], seen['links'])
+
+    def test_as_it_was(self) -> None:
+        """Nothing is sent until something has changed."""
+        first = self.send('GET', _WEEK)
+        tag = first.headers['ETag']
+        again = self.send('GET', _WEEK, 304, if_none_match=tag)
+        self.assertEqual((b'', tag), (again.body, again.headers['ETag']))
+        self.send('DELETE', f'/v1/leases/{self.red["id"]}', 204)
+        self.assertNotEqual(tag, self.send(
+            'GET', _WEEK, if_none_match=tag).headers['ETag'])
+
+    def test_hostile_queries(self) -> None:
+        """Are refused by name, whatever they are."""
+        for query, said in (
+                ('from=yesterday', 'from: yesterday is an invalid date'),
+                ('from=2050-13-01T00:00Z', 'is an invalid date'),
+                ('from=9999-01-01T00:00Z', 'years from 1970 to 9000'),
+                ('to=now&from=now', 'is not after "from"'),
+                ('from=2050-01-02T00:00Z&to=2050-01-01T00:00Z',
+                 'is not after "from"'),
+                ('from=2050-01-01T00:00Z&to=2051-01-03T00:00Z',
+                 'more than 366 days'),
+                ('from=9000-12-31T00:00Z', None),
+                ('rows=perhaps', 'true or false'),
+                ('rows=1', 'true or false'),
+                ('limit=0', 'limit'), ('limit=-1', 'limit'),
+                ('limit=1e3', 'limit'), (f'limit={"9" * 5000}', 'limit'),
+                ('marker=0', 'marker'), ('marker=x', 'marker'),
+                (f'marker={"9" * 5000}', 'marker'),
+                ('resource_class=%00', 'resource_class'),
+                (f'resource_class={"x" * 81}', 'resource_class'),
+                ('resource_class=%ff', 'cannot be read'),
+                ('rows=true&rows=true', 'more than once'),
+                ('to=now&to=now', 'more than once'),
+                ('&'.join(['resource_class=a'] * 101), 'at most 100'),
+                ('hosts=true', 'There is no query parameter')):
+            answer = world.request(self.served, 'GET', f'{_PATH}?{query}',
+                                   **_MEMBER)
+            if said is None:
+                self.assertEqual(200, answer.status, answer.body)
+                continue
+            self.assertEqual(400, answer.status, (query, answer.body))
+            self.assertIn(said, answer.detail)
+
+    def test_longest_window(self) -> None:
+        """May be a leap year."""
+        found = self.read(f'{_PATH}?from=2050-01-01T00:00Z'
+                          '&to=2051-01-02T00:00Z')
+        self.assertEqual(366 * _DAY, found['end'])
+
+    def test_hostile_tags(self) -> None:
+        """Are no tags of anything."""
+        for tag in ('"', 'W/', '""', '"' * 999, 'W/"x", "y"', 'x' * 9999):
+            self.assertTrue(self.send('GET', _WEEK, if_none_match=tag).body)
+        tag = self.send('GET', _WEEK).headers['ETag']
+        for known in (f'"x", {tag}', tag.removeprefix('W/'), '*'):
+            self.send('GET', _WEEK, 304, if_none_match=known)
+
+    def test_by_default(self) -> None:
+        """From the hour that has begun, for 30 days."""
+        found = self.read(_PATH)
+        self.assertTrue(found['origin'].endswith(':00:00Z'))
+        self.assertTrue(0 <= found['now'] < 3600)
+        self.assertEqual(30 * _DAY, found['end'])
+
+    def test_classes_that_are_named(self) -> None:
+        """Several, of the counts as of the rows; others are not there."""
+        for rows in ('false', 'true'):
+            for names, classes in (
+                    (['gold'], ['gold']), (['silver', 'gold', 'gold'],
+                                           ['gold', 'silver']),
+                    (['', 'silver'], ['silver']), (['lead'], [])):
+                query = ''.join(f'&resource_class={name}' for name in names)
+                found = self.read(f'{_WEEK}&rows={rows}{query}')
+                self.assertEqual(classes, [
+                    each['resource_class'] for each in found['classes']])
+                if rows == 'true':
+                    self.assertEqual(set(classes), {
+                        each['resource_class'] for each in found['hosts']})
+
+    def test_nodes_that_a_project_may_not_know(self) -> None:
+        """Have no name; those of its leases have, and those it owns."""
+        for who, names in ((_OPERATOR, 4), (_MEMBER, 2), (_OTHER, None)):
+            found = self.read(f'{_WEEK}&rows=true', who=who)
+            named = [each for each in found['hosts'] if each['name']]
+            if names is None:
+                # Its lease may have a host that it owns, too.
+                self.assertIn('host-0', [each['name'] for each in named])
+                self.assertTrue(1 <= len(named) <= 2)
+            else:
+                self.assertEqual(names, len(named))
+            for each in found['hosts']:
+                self.assertEqual(
+                    each in named, None not in (
+                        each['node_uuid'], each['maintenance'],
+                        each['provision_state']))
+                self.assertEqual('usable', each['condition'])
+
+    def test_who_may_not_look(self) -> None:
+        """Is told by which rule."""
+        refused = self.send('GET', _PATH, 403, who={
+            'x_roles': 'nobody', 'x_project_id': 'red'})
+        self.assertEqual('reservation:calendar:get',
+                         refused.json['errors'][0]['policy'])
+
+    def test_viewers_have_tags_of_their_own(self) -> None:
+        """And queries, and pages."""
+        tags = {self.send('GET', path, who=who).headers['ETag']
+                for who in (_OPERATOR, _MEMBER, _OTHER)
+                for path in (_WEEK, f'{_WEEK}&rows=true',
+                             f'{_WEEK}&rows=true&limit=2',
+                             f'{_WEEK}&rows=true&marker=2',
+                             f'{_WEEK}&resource_class=gold')}
+        self.assertEqual(15, len(tags))
+
+    def test_not_to_be_kept_for_others(self) -> None:
+        """By caches between; and asked about each time."""
+        answer = self.send('GET', _WEEK)
+        self.assertEqual('private, no-cache',
+                         answer.headers['Cache-Control'])
+
+    def test_older_versions_have_nothing_there(self) -> None:
+        """As before."""
+        self.send('GET', _PATH, 404, version='baremetal-reservation 1.6')
+        self.send('POST', _PATH, 405, {})
+
+    def test_compressed(self) -> None:
+        """Where that is worth it and is taken."""
+        path = f'{_WEEK}&rows=true'
+        sent = self.send('GET', path, accept_encoding='br, gzip;q=0.5')
+        self.assertEqual('gzip', sent.headers['Content-Encoding'])
+        self.assertEqual(self.read(path)['sequence'], json.loads(
+            gzip.decompress(sent.body))['calendar']['sequence'])
+        for header in ('', 'br', 'gzip;q=0', 'identity'):
+            self.assertNotIn('Content-Encoding', self.send(
+                'GET', path, accept_encoding=header).headers)
+
+
+class TestRacks(testtools.TestCase):
+    """Gold hosts in two racks and in none; the racks are named by the hosts
+    themselves, or by their nodes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World(
+            api__calendar_rack_property='rack'))
+        for name, of_host, of_node in (
+                ('one', {'rack': 'r2'}, {}), ('two', {}, {'rack': 'r1'}),
+                ('three', {'rack': 'r2'}, {'rack': 'r1'}), ('four', {}, {}),
+                ('five', {'rack': 'r10'}, {})):
+            self.served.ironic.add(
+                name=name, properties=of_node,
+                resource_class='silver' if name == 'five' else 'gold')
+            self.send('POST', '/v1/os-hosts', 201, {'name': name, **of_host})
+
+    def send(self, method: str, path: str, status: int = 200,
+             document: Any = None, **more: Any) -> Any:
+        answer = world.request(self.served, method, path, document,
+                               **{**_OPERATOR, **more})
+        self.assertEqual(status, answer.status, answer.body)
+        return answer.json
+
+    def read(self, query: str, **more: Any) -> dict[str, Any]:
+        return self.send('GET', f'{_WEEK}&{query}', **more)['calendar']
+
+    def names(self, query: str) -> list[str]:
+        return [each['name'] for each in self.read(
+            f'rows=true&resource_class=gold&{query}')['hosts']]
+
+    def test_classes_rack_by_rack(self) -> None:
+        made = self.send('POST', '/v1/leases', 201, {
+            'name': 'lease', 'start_date': '2050-01-02 00:00',
+            'end_date': '2050-01-03 00:00', 'reservations': [{
+                'resource_type': 'physical:host', 'min': 2, 'max': 2,
+                'hypervisor_properties': '',
+                'resource_properties': '["==", "$rack", "r2"]'}]})
+        self.assertEqual('PENDING', made['lease']['status'])
+        gold, silver = self.read('racks=true', **_MEMBER)['classes']
+        self.assertEqual(
+            [('r1', 1, [[0, 1]]),
+             ('r2', 2, [[0, 2], [_DAY, 0], [2 * _DAY, 2]]),
+             (None, 1, [[0, 1]])],
+            [(each['rack'], each['hosts'], each['steps'])
+             for each in gold['racks']])
+        self.assertEqual(['r10'], [each['rack'] for each in silver['racks']])
+        for each in gold['racks']:
+            self.assertEqual(each['hosts'], each['conditions']['usable'])
+        for each in self.read('')['classes']:
+            self.assertNotIn('racks', each)
+
+    def test_hosts_of_one_rack(self) -> None:
+        self.assertEqual(['one', 'three'], self.names('rack=r2'))
+        self.assertEqual(['two'], self.names('rack=r1'))
+        self.assertEqual(['four'], self.names('rack='))
+        self.assertEqual([], self.names('rack=r10'))
+        self.assertEqual(['one', 'two', 'three', 'four'], self.names(''))
+        first = self.read('rows=true&rack=r2&limit=1')
+        self.assertEqual(['one'], [each['name'] for each in first['hosts']])
+        following, = first['links']
+        path = following['href'].partition('/v1/')[2]
+        second = self.send('GET', f'/v1/{path}')['calendar']
+        self.assertEqual((['three'], []), (
+            [each['name'] for each in second['hosts']], second['links']))
+
+    def test_rack_that_changes(self) -> None:
+        """The document of who has it already is another one then."""
+        before = self.read('racks=true&rows=true')
+        host = before['hosts'][0]
+        self.send('PUT', f'/v1/os-hosts/{host["id"]}', 200, {'rack': 'r3'})
+        after = self.read('racks=true')
+        self.assertNotEqual(before['sequence'], after['sequence'])
+        self.assertEqual(
+            ['r1', 'r2', 'r3', None],
+            [each['rack'] for each in after['classes'][0]['racks']])
+
+    def test_older_versions_know_no_racks(self) -> None:
+        for query in ('racks=true', 'rack=r1'):
+            self.send('GET', f'{_WEEK}&{query}', 400,
+                      openstack_api_version='baremetal-reservation 1.7')
+
+
+class TestNoRacks(testtools.TestCase):
+
+    def test_no_rack_without_the_option(self) -> None:
+        served = self.useFixture(world.World())
+        served.ironic.add(name='one', resource_class='gold')
+        for method, path, document in (
+                ('POST', '/v1/os-hosts', {'name': 'one', 'rack': 'r1'}),
+                ('GET', f'{_WEEK}&racks=true', None)):
+            answer = world.request(served, method, path, document,
+                                   **_OPERATOR)
+        self.assertEqual([[]], [each['racks'] for each in
+                                answer.json['calendar']['classes']])

@@ -1,0 +1,371 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases for calendar programs, and the token that they know."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from urllib import parse
+
+import fixtures
+import icalendar
+import sqlalchemy as sa
+import testtools
+
+from ironic_reservations.api import identity
+from ironic_reservations.api.calendar import feed
+from ironic_reservations.db import tables
+from ironic_reservations.engine import calendar_tokens
+from ironic_reservations.model import leases
+from tests.inprocess.api import world
+from tests.inprocess.api.calendar import small_keystone
+from tests.inprocess.api.calendar.base import Standalone
+
+TOKEN = '/v1/calendar/token'
+FEED = '/v1/leases.ics'
+NASTY = '<img onerror=x>, a;b\\c "d" BEGIN:VEVENT ' + 'ü' * 35
+
+
+def _lease(name: str = 'mine', **more: str) -> dict[str, object]:
+    now = datetime.datetime.now(datetime.UTC)
+    start, end = (f'{now + datetime.timedelta(days=days):%Y-%m-%d %H:%M}'
+                  for days in (1, 3))
+    return {'name': name, 'start_date': start, 'end_date': end,
+            'events': [], 'reservations': [{
+                'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                'hypervisor_properties': '', 'resource_properties': ''}],
+            **more}
+
+
+class NoauthFeedTest(testtools.TestCase):
+    """What is in a calendar, and who opens it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.world = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        for index in range(3):
+            node = self.world.ironic.add(name=f'n{index}',
+                                         resource_class='gold')
+            self.assertEqual(201, world.request(
+                self.world, 'POST', '/v1/os-hosts',
+                {'name': node.uuid}).status)
+
+    def book(self, name: str = 'mine') -> dict[str, object]:
+        """Make a lease."""
+        made = world.request(self.world, 'POST', '/v1/leases', _lease(name))
+        self.assertEqual(201, made.status, made.body)
+        return made.json['lease']
+
+    def new_token(self) -> str:
+        """Make a token."""
+        made = world.request(self.world, 'POST', TOKEN)
+        self.assertEqual(201, made.status, made.body)
+        token = made.json['calendar_token']['token']
+        self.assertEqual(f'http://api.example{FEED}?token={token}',
+                         made.json['calendar_token']['url'])
+        return token
+
+    def read(self, token: str, **headers: str) -> world.Answer:
+        """Ask as a calendar program does."""
+        return world.request(
+            self.world, 'GET', f'{FEED}?{parse.urlencode({"token": token})}',
+            version=None, **headers)
+
+    def test_events(self) -> None:
+        """Each lease is one, whatever it is called."""
+        plain, nasty = self.book(), self.book(NASTY)
+        answer = self.read(self.new_token())
+        self.assertEqual((200, 'text/calendar; charset=UTF-8'),
+                         (answer.status, answer.headers['Content-Type']))
+        for line in answer.body.split(b'\r\n'):
+            self.assertLessEqual(len(line), 75)
+        self.assertEqual(2, answer.body.count(b'BEGIN:VEVENT\r\n'))
+        self.assertNotIn(b'\n', answer.body.replace(b'\r\n', b''))
+        read = icalendar.Calendar.from_ical(answer.body)
+        events = {str(each['uid']): each for each in read.walk('VEVENT')}
+        self.assertEqual({f'{each["id"]}@ironic-reservations'
+                          for each in (plain, nasty)}, set(events))
+        event = events[f'{plain["id"]}@ironic-reservations']
+        self.assertEqual('mine', event['summary'])
+        self.assertEqual('CONFIRMED', event['status'])
+        start = event['dtstart'].dt
+        self.assertEqual(datetime.timedelta(0), start.utcoffset())
+        self.assertEqual(plain['start_date'][:16], f'{start:%Y-%m-%dT%H:%M}')
+        self.assertIn('Hosts: 1', event['description'])
+        for name in ('dtstamp', 'sequence', 'created', 'last-modified'):
+            self.assertIn(name, event)
+        self.assertEqual(NASTY, events[
+            f'{nasty["id"]}@ironic-reservations']['summary'])
+
+    def test_control_characters(self) -> None:
+        """End no line and begin no event, however they came into a name."""
+        now = datetime.datetime.now(datetime.UTC)
+        lease = leases.Lease(
+            'x', 'a\r\nEND:VEVENT\nb\x00\x1b[2Jc\u2028d\x85e\x0bf', now, now,
+            leases.LeaseStatus.PENDING, now)
+        text = feed.written([lease], 'Leases')
+        event, = icalendar.Calendar.from_ical(text).walk('VEVENT')
+        self.assertEqual('a  END:VEVENT b  [2Jc d e f', event['summary'])
+        self.assertEqual(1, text.count(b'END:VEVENT\r\n'))
+
+    def test_no_proof_is_in_it(self) -> None:
+        """Whoever reads it may not deploy with it."""
+        lease = self.book()
+        text = self.read(self.new_token()).body.decode()
+        self.assertNotIn(lease['reservations'][0]['id'], text)
+
+    def test_change_is_a_later_revision(self) -> None:
+        """Of the same event; no change is no new answer."""
+        lease, token = self.book(), self.new_token()
+        first = self.read(token)
+        again = self.read(token, if_none_match=first.headers['ETag'])
+        self.assertEqual((304, b''), (again.status, again.body))
+        changed = world.request(self.world, 'PUT',
+                                f'/v1/leases/{lease["id"]}', {'name': 'new'})
+        self.assertEqual(200, changed.status, changed.body)
+        second = self.read(token, if_none_match=first.headers['ETag'])
+        before, after = (
+            icalendar.Calendar.from_ical(each.body).walk('VEVENT')[0]
+            for each in (first, second))
+        self.assertEqual(before['uid'], after['uid'])
+        self.assertLess(before['sequence'], after['sequence'])
+        self.assertEqual('new', after['summary'])
+
+    def test_more_than_a_page(self) -> None:
+        """Are all there."""
+        self.world.conf.set_override('max_limit', 2, 'api')
+        for index in range(3):
+            self.book(f'lease-{index}')
+        body = self.read(self.new_token()).body
+        self.assertEqual(3, body.count(b'BEGIN:VEVENT'))
+
+    def test_token_is_told_once(self) -> None:
+        """And kept as a hash."""
+        token = self.new_token()
+        shown = world.request(self.world, 'GET', TOKEN)
+        self.assertEqual(['created_at'],
+                         list(shown.json['calendar_token']))
+        with self.world.engine.database.read() as connection:
+            row = connection.execute(sa.select(
+                tables.calendar_tokens)).one()
+        self.assertNotIn(token, str(row))
+        self.assertEqual(hashlib.sha256(token.encode()).hexdigest(),
+                         row.digest)
+        self.assertEqual(43, len(token))
+
+    def test_revoked(self) -> None:
+        """By a new one, or for good; twice is no mistake."""
+        old = self.new_token()
+        new = self.new_token()
+        self.assertEqual('calendar.not_found', self.read(old).code)
+        self.assertEqual(200, self.read(new).status)
+        for _ in range(2):
+            self.assertEqual(204, world.request(
+                self.world, 'DELETE', TOKEN).status)
+        self.assertEqual((404, 'calendar.not_found'), (
+            self.read(new).status, self.read(new).code))
+        shown = world.request(self.world, 'GET', TOKEN)
+        self.assertIsNone(shown.json['calendar_token'])
+
+    def test_tokens_that_nobody_has(self) -> None:
+        """Are all answered alike."""
+        right = self.new_token()
+        said = set()
+        for wrong in ('', 'x', right[:-1], right + 'x', right.upper(),
+                      hashlib.sha256(right.encode()).hexdigest(), '%',
+                      '\0', 'ü', "' OR 1=1 --", 'x' * 5000):
+            answer = self.read(wrong)
+            self.assertEqual(404, answer.status, wrong)
+            said.add((answer.code, answer.detail))
+        self.assertEqual(1, len(said))
+        none = world.request(self.world, 'GET', FEED, version=None)
+        self.assertEqual('calendar.not_found', none.code)
+        for query in (f'token={right}&token={right}', f'token={right}&x=1',
+                      'token=%ff'):
+            self.assertEqual(400, world.request(
+                self.world, 'GET', f'{FEED}?{query}').status, query)
+
+    def test_read_only(self) -> None:
+        """There is nothing but reading."""
+        token = self.new_token()
+        for method in ('POST', 'PUT', 'DELETE', 'PATCH'):
+            self.assertEqual(405, world.request(
+                self.world, method, f'{FEED}?token={token}').status)
+
+    def test_token_is_in_no_log(self) -> None:
+        """Whatever is done with it."""
+        log = self.useFixture(fixtures.FakeLogger())
+        token = self.new_token()
+        self.read(token)
+        self.read(token + 'x')
+        self.assertIn(FEED, log.output)
+        self.assertNotIn(token, log.output)
+
+    def test_any_accept_of_a_calendar_program(self) -> None:
+        """Is served."""
+        token = self.new_token()
+        for accept in ('*/*', 'text/calendar', 'text/calendar, */*;q=0.5',
+                       'text/html,application/xhtml+xml,*/*;q=0.8'):
+            self.assertEqual(200, self.read(token, accept=accept).status,
+                             accept)
+
+    def test_older_version(self) -> None:
+        """Has no token to make, but shows what others have made."""
+        for method in ('GET', 'POST', 'DELETE'):
+            self.assertEqual(404, world.request(
+                self.world, method, TOKEN,
+                version='baremetal-reservation 1.6').status)
+
+
+class KeystoneFeedTest(testtools.TestCase):
+    """Who may still see what, without being there."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.keystone = self.useFixture(small_keystone.SmallKeystone())
+        self.useFixture(fixtures.MockPatchObject(
+            Standalone, 'file',
+            '[keystone_authtoken]\n'
+            'www_authenticate_uri = http://public.example/\n'
+            'auth_type = password\n'
+            f'auth_url = {self.keystone.url}/\n'
+            '[ironic]\nauth_type = password\n'
+            f'auth_url = {self.keystone.url}/\n'
+            'username = anna\npassword = secret\nproject_name = red\n'
+            'user_domain_name = Default\nproject_domain_name = Default\n'))
+        self.world = self.useFixture(Standalone(auth_strategy='keystone'))
+        self.keystone.roles = ['member', 'reader']
+
+    def _as(self, *roles: str, **more: str) -> dict[str, str]:
+        token = f'token-{len(self.keystone.tokens.tokens)}'
+        self.keystone.tokens.add_token_data(
+            token_id=token, **{
+                'project_id': 'red', 'user_id': 'anna', 'role_list': roles,
+                'user_domain_id': 'default', 'project_domain_id': 'default',
+                'project_name': 'red', 'user_name': 'anna',
+                'user_domain_name': 'x', 'project_domain_name': 'x', **more})
+        return {'x_auth_token': token}
+
+    def new_token(self, *roles: str) -> str:
+        """Make a token."""
+        made = world.request(self.world, 'POST', TOKEN,
+                             **self._as(*(roles or ('member', 'reader'))))
+        self.assertEqual(201, made.status, made.body)
+        return made.json['calendar_token']['token']
+
+    def read(self, token: str) -> world.Answer:
+        """Ask as a calendar program does, a minute later."""
+        self.world.app = self.world.make_app()
+        return world.request(self.world, 'GET', f'{FEED}?token={token}',
+                             version=None)
+
+    def test_own_project(self) -> None:
+        """Shows what that has, and nothing of others."""
+        for name, project in (('ours', 'red'), ('theirs', 'blue')):
+            node = self.world.ironic.add(resource_class='gold')
+            made = world.request(
+                self.world, 'POST', '/v1/os-hosts', {'name': node.uuid},
+                **self._system())
+            self.assertEqual(201, made.status, made.body)
+            made = world.request(
+                self.world, 'POST', '/v1/leases', _lease(name),
+                **self._as('member', 'reader', project_id=project))
+            self.assertEqual(201, made.status, made.body)
+        body = self.read(self.new_token()).body
+        self.assertIn(b'SUMMARY:ours', body)
+        self.assertNotIn(b'theirs', body)
+
+    def _system(self) -> dict[str, str]:
+        made = small_keystone.ksa_fixture.V3Token(user_id='root',
+                                                  user_name='root')
+        made.set_system_scope()
+        for role in ('member', 'reader'):
+            made.add_role(name=role)
+        self.keystone.tokens.add_token(made, 'token-of-root')
+        return {'x_auth_token': 'token-of-root'}
+
+    def test_each_user_and_project_has_its_own(self) -> None:
+        """And revokes no other."""
+        first = self.new_token()
+        for other in ({'user_id': 'berta'}, {'project_id': 'blue'}):
+            who = self._as('member', 'reader', **other)
+            self.assertEqual(201, world.request(
+                self.world, 'POST', TOKEN, **who).status)
+            self.assertEqual(204, world.request(
+                self.world, 'DELETE', TOKEN, **who).status)
+        self.assertEqual(200, self.read(first).status)
+
+    def test_who_may_make_one(self) -> None:
+        """A reader of a project, and nobody without one."""
+        for who, status in (
+                ({}, 401), (self._as('guest'), 403),
+                (self._as('reader'), 201), (self._system(), 403)):
+            self.assertEqual(status, world.request(
+                self.world, 'POST', TOKEN, **who).status)
+
+    def test_roles_of_now(self) -> None:
+        """Count, and never more than the token was made with."""
+        token = self.new_token()
+        for roles, status in ((['reader'], 200), ([], 403),
+                              (['guest'], 403), (['member', 'reader'], 200)):
+            self.keystone.roles = roles
+            answer = self.read(token)
+            self.assertEqual(status, answer.status, roles)
+        self.keystone.roles = ['admin', 'member', 'reader', 'service']
+        self.assertEqual(200, self.read(token).status)
+
+    def test_user_or_project_that_is_disabled(self) -> None:
+        """Sees nothing, nor does one that is gone."""
+        token = self.new_token()
+        for disabled in ('users', 'projects'):
+            for answer in (False, None):
+                self.keystone.enabled = {disabled: answer}
+                refused = self.read(token)
+                self.assertEqual((403, 'identity.forbidden'),
+                                 (refused.status, refused.code))
+        self.keystone.enabled = {}
+        self.assertEqual(200, self.read(token).status)
+
+    def test_keystone_that_does_not_say(self) -> None:
+        """Is not taken for a yes."""
+        token = self.new_token()
+        for status in (500, 403, 401):
+            self.keystone.fails = status, []
+            answer = self.read(token)
+            self.assertEqual((503, 'service.keystone_unavailable'),
+                             (answer.status, answer.code))
+        self.keystone.fails = None
+        self.assertEqual(200, self.read(token).status)
+        # An answer is good for a minute, and then nothing is known.
+        self.keystone.fails = 500, []
+        again = world.request(self.world, 'GET', f'{FEED}?token={token}',
+                              version=None)
+        self.assertEqual(200, again.status)
+
+    def test_tokens_of_another_time(self) -> None:
+        """Of nobody, or of a user of a file: there is no such calendar."""
+        self.keystone.asked.clear()
+        for user in (None, 'anna'):
+            answer = self.read(calendar_tokens.make(
+                self.world.engine, user, None, ('reader',)))
+            self.assertEqual((404, 'calendar.not_found'),
+                             (answer.status, answer.code))
+        self.assertEqual([], self.keystone.asked)
+
+    def test_keystone_is_not_asked_for_a_wrong_token(self) -> None:
+        """Or everybody could have it asked."""
+        self.keystone.asked.clear()
+        self.assertEqual(404, self.read('x').status)
+        self.assertEqual([], self.keystone.asked)

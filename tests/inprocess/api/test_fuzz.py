@@ -1,0 +1,105 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reservations: requests made from the description, and broken."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+import uuid
+
+import schemathesis
+import testscenarios
+
+from ironic_reservations.api import versions
+from tests.inprocess.api import fuzzing
+from tests.inprocess.api import world
+
+#: The version is part of what is made up.
+_ANY = None
+_NODES = [str(uuid.UUID(int=number)) for number in range(1, 9)]
+
+
+class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
+    """Every operation, at every version, with good data and with bad."""
+
+    scenarios = [
+        (f'{operation}_at_{minor}_{mode.value}',
+         {'operation': operation, 'minor': minor, 'mode': mode})
+        for operation, minor, mode in itertools.product(
+            ('show_version', 'create_reservation',
+             'list_reservations', 'show_reservation', 'renew_reservation',
+             'delete_reservation'),
+            (_ANY, versions.MINIMUM, versions.PICK, versions.MAXIMUM),
+            (fuzzing.POSITIVE, fuzzing.NEGATIVE))
+        # NOTE: that one takes nothing but a version.
+        if operation != 'show_version' or minor is _ANY]
+
+    minor: int | None
+    mode: schemathesis.GenerationMode
+
+    def test_answers_are_as_described(self) -> None:
+        """No 500, no answer that the description does not have."""
+        for node in _NODES:
+            self.world.ironic.add(uuid=node)
+        if self.minor is not _ANY:
+            self.version = {versions.HEADER: f'{versions.SERVICE_TYPE} '
+                                             f'1.{self.minor}'}
+        # NOTE: not at an old version, where most is.
+        self.fuzz(_NODES, refused=self.mode is fuzzing.NEGATIVE
+                  and self.minor == versions.MAXIMUM)
+
+    def aim(self, case: Any, node: str) -> None:
+        """Have a request hit something: nodes and a reservation that are."""
+        if isinstance(case.body, dict) and 'node_uuid' in case.body:
+            if self.mode is fuzzing.POSITIVE:
+                case.body['node_uuid'] = [node, *_NODES]
+        if case.path_parameters and self.mode is fuzzing.POSITIVE:
+            made = world.request(
+                self.world, 'POST', '/v1/reservations',
+                {'instance_uuid': node, 'node_uuid': [node]})
+            self.assertEqual(201, made.status)
+            case.path_parameters['uuid'] = made.json['reservation']['uuid']
+
+
+class TestMaintenances(testscenarios.WithScenarios, fuzzing.FuzzCase):
+    """Maintenance windows, at the latest version, or at any."""
+
+    scenarios = [
+        (f'{operation}_at_{minor}_{mode.value}',
+         {'operation': operation, 'minor': minor, 'mode': mode})
+        for operation, minor, mode in itertools.product(
+            ('create_maintenance', 'list_maintenances', 'show_maintenance',
+             'delete_maintenance'),
+            (_ANY, versions.MAXIMUM), (fuzzing.POSITIVE, fuzzing.NEGATIVE))
+        # NOTE: the others take nothing but a version that could be wrong.
+        if operation == 'create_maintenance' or minor is _ANY
+        or mode is fuzzing.POSITIVE]
+
+    minor: int | None
+    mode: schemathesis.GenerationMode
+
+    def test_answers_are_as_described(self) -> None:
+        """No 500, no answer that the description does not have."""
+        for node in _NODES:
+            self.world.ironic.add(uuid=node)
+        if self.minor is not _ANY:
+            self.version = {versions.HEADER: f'{versions.SERVICE_TYPE} '
+                                             f'1.{self.minor}'}
+        self.fuzz(_NODES, refused=False)
+
+    def aim(self, case: Any, node: str) -> None:
+        """Have a request name a node that is."""
+        if (isinstance(case.body, dict) and 'nodes' in case.body
+                and self.mode is fuzzing.POSITIVE):
+            case.body['nodes'] = [node]

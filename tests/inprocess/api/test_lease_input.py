@@ -1,0 +1,418 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""What Blazar answers with 500, and the like: refused, with a reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import testtools
+
+from ironic_reservations.api import identity
+from tests.inprocess.api import world
+
+_ONE: dict[str, Any] = {'resource_type': 'physical:host', 'min': 1, 'max': 1}
+_GOOD: dict[str, Any] = {
+    'name': 'good', 'start_date': '2050-01-01 10:00',
+    'end_date': '2050-01-02 10:00', 'reservations': [_ONE]}
+_REFUSED = 'request.invalid_value'
+_UNKNOWN = 'request.unknown_key'
+
+
+def _but(**what: Any) -> dict[str, Any]:
+    """Give a good request with something else in it; None leaves it out."""
+    return {key: value for key, value in {**_GOOD, **what}.items()
+            if value is not None}
+
+
+def _with(**what: Any) -> dict[str, Any]:
+    """Give a good request with something else in its reservation."""
+    return {**_GOOD, 'reservations': [
+        {key: value for key, value in {**_ONE, **what}.items()
+         if value is not None}]}
+
+
+def _sized(**what: Any) -> dict[str, Any]:
+    """Give a good request for instances with something else in it."""
+    good = {'resource_type': 'virtual:instance', 'vcpus': 2,
+            'memory_mb': 1024, 'disk_gb': 10, 'amount': 2,
+            'affinity': 'False', 'resource_properties': ''}
+    return {**_GOOD, 'reservations': [
+        {key: value for key, value in {**good, **what}.items()
+         if value is not None}]}
+
+
+def _flavored(**what: Any) -> dict[str, Any]:
+    """Give a good request for instances of a flavor, likewise."""
+    return _sized(**{'resource_type': 'flavor:instance', 'flavor_id': 3,
+                     'affinity': 'None', **what})
+
+
+_FLAVOR = {'vcpus': 1, 'ram': 512, 'disk': 1, 'extra_specs': {}}
+#: What is left of a request where the flavor comes with it.
+_OF_FLAVOR = {'resource_type': 'flavor:instance', 'affinity': None,
+              'vcpus': None, 'memory_mb': None, 'disk_gb': None}
+
+
+def _sent(flavor: dict[str, Any] | None = None, **what: Any
+          ) -> dict[str, Any]:
+    """Give a good request with a flavor, with something else in either."""
+    return _sized(**{**_OF_FLAVOR, 'flavor_id': 3,
+                     'flavor': {**_FLAVOR, **(flavor or {})}, **what})
+
+
+#: Name: what is posted, the code, and what the sentence has.
+_POSTED: dict[str, tuple[Any, str, str]] = {
+    'list': ([], _REFUSED, 'an object is expected'),
+    'unknown_key': (_but(colour='red'), _UNKNOWN, "'colour'"),
+    'no_name': (_but(name=None), _REFUSED, 'Missing parameter name'),
+    'empty_name': (_but(name=''), _REFUSED, 'name'),
+    'name_of_81': (_but(name='x' * 81), _REFUSED, '80 characters'),
+    'name_that_is_a_number': (_but(name=5), _REFUSED, 'name'),
+    'name_of_two_lines': (_but(name='a\nb'), _REFUSED, 'name'),
+    'no_start': (_but(start_date=None), _REFUSED,
+                 'Missing parameter start_date'),
+    'no_end': (_but(end_date=None), _REFUSED, 'Missing parameter end_date'),
+    'both_spellings': (_but(start='2050-01-01 10:00'), _REFUSED,
+                       'start and start_date mean the same'),
+    'bogus_start': (_but(start_date='tomorrow'), _REFUSED,
+                    'tomorrow is an invalid date. Required format: '
+                    '%Y-%m-%d %H:%M'),
+    'day_that_is_not': (_but(end_date='2050-02-30 10:00'), _REFUSED,
+                        'invalid date'),
+    'day_without_a_time': (_but(end_date='2050-02-03'), _REFUSED,
+                           'invalid date'),
+    'date_that_is_a_number': (_but(end_date=2524644000), _REFUSED,
+                              'invalid date'),
+    'year_that_is_too_far': (_but(end_date='9999-12-31 23:59'), _REFUSED,
+                             '9000'),
+    'end_before_start': (_but(end_date='2050-01-01 09:00'), _REFUSED,
+                         'End date must be later than start date.'),
+    'end_at_start': (_but(end_date='2050-01-01 10:00'), _REFUSED,
+                     'End date must be later than start date.'),
+    'end_now': (_but(start_date='now', end_date='now'), _REFUSED,
+                'End date must be later than start date.'),
+    'start_in_the_past': (_but(start_date='2020-01-01 10:00'), _REFUSED,
+                          'in the past'),
+    'told_before_the_start': (_but(before_end_date='2050-01-01 09:00'),
+                              _REFUSED, 'before_end_date'),
+    'told_after_the_end': (_but(before_end_date='2050-01-02 11:00'),
+                           _REFUSED, 'before_end_date'),
+    'reservations_no_list': (_but(reservations=_ONE), _REFUSED,
+                             'list of at most'),
+    'reservation_no_object': (_but(reservations=['one']), _REFUSED,
+                              'list of objects'),
+    'no_kind': (_with(resource_type=None), _REFUSED,
+                'Missing parameter resource_type'),
+    'unknown_kind': (_with(resource_type='virtual:whatever'), _REFUSED,
+                     "'virtual:whatever' is not served"),
+    'kind_that_is_a_list': (_with(resource_type=['physical:host']),
+                            _REFUSED, 'is not served'),
+    'instances_without_a_size': (_sized(vcpus=None), _REFUSED,
+                                 'reservations[0]: Missing parameter vcpus'),
+    'instances_without_an_amount': (_sized(amount=None), _REFUSED,
+                                    'Missing parameter amount'),
+    'no_instances': (_sized(amount=0), _REFUSED, 'whole number of instances'),
+    'amount_in_words': (_sized(amount='two'), _REFUSED, 'amount'),
+    'size_that_is_no_number': (_sized(vcpus=' 2'), _REFUSED, 'vcpus'),
+    'size_as_a_huge_text': (_sized(vcpus='9' * 5000), _REFUSED, 'vcpus'),
+    'size_that_is_empty': (_sized(disk_gb=''), _REFUSED,
+                           "disk_gb: a whole number from 0"),
+    'size_below_zero': (_sized(memory_mb=-1), _REFUSED, 'memory_mb'),
+    'size_with_a_fraction': (_sized(memory_mb=1.5), _REFUSED, 'memory_mb'),
+    'size_that_is_true': (_sized(memory_mb=True), _REFUSED, 'memory_mb'),
+    'size_that_is_huge': (_sized(vcpus=2 ** 31), _REFUSED, 'vcpus'),
+    'instances_of_nothing': (_sized(vcpus=0, memory_mb=0, disk_gb=0),
+                             _REFUSED, 'an instance cannot have a size of 0'),
+    'affinity_that_is_none': (_sized(affinity='maybe'), _REFUSED,
+                              'true, false or "None" is expected'),
+    'affinity_that_is_a_number': (_sized(affinity=1), _REFUSED, 'affinity'),
+    'instances_like_hosts': (_sized(min=1), _UNKNOWN, "'min'"),
+    'instances_of_a_flavor': (_sized(flavor_id=3), _UNKNOWN, "'flavor_id'"),
+    'hosts_like_instances': (_with(amount=1), _UNKNOWN, "'amount'"),
+    'properties_of_instances': (_sized(resource_properties='gpu == 1'),
+                                _REFUSED, 'not JSON'),
+    'flavor_that_cannot_be_read': (_flavored(
+        vcpus=None, memory_mb=None, disk_gb=None), _REFUSED,
+        "the flavor '3' cannot be looked up"),
+    'no_flavor': (_flavored(flavor_id=None), _REFUSED,
+                  'Missing parameter flavor_id'),
+    'flavor_that_is_a_list': (_flavored(flavor_id=[]), _REFUSED,
+                              'the id of a flavor'),
+    'flavor_that_is_huge': (_flavored(flavor_id=10 ** 30), _REFUSED,
+                            'the id of a flavor'),
+    'flavor_that_is_half_read': (_flavored(disk_gb=None), _REFUSED,
+                                 'Missing parameter disk_gb'),
+    'flavor_without_a_name': (_sent(flavor_id=None), _REFUSED,
+                              'Missing parameter flavor_id'),
+    'flavor_with_sizes': (_sent(memory_mb=1), _REFUSED,
+                          'determines the sizes. Leave memory_mb out'),
+    'flavor_of_another_name': (_sent({'id': '4', 'name': 'm1'}), _REFUSED,
+                               "flavor_id is '3', but flavor is a different"),
+    'flavor_whose_id_is_none': (_sent({'id': []}, flavor_id=None), _REFUSED,
+                                'flavor: the id of a flavor'),
+    'flavor_that_is_a_name': (_sized(**{**_OF_FLAVOR, 'flavor': 'm1'}),
+                              _REFUSED, 'a flavor as Nova shows it'),
+    'flavor_with_a_key': (_sent({'colour': 'red'}), _REFUSED,
+                          "A flavor has no key 'colour'"),
+    'flavor_with_a_bad_value': (_sent(
+        {'extra_specs': {'resources:CUSTOM_A': '1.0'}}), _REFUSED,
+        "reservations[0]: flavor: The extra spec 'resources:CUSTOM_A'"),
+    'flavor_of_nothing': (_sent({'vcpus': 0, 'ram': 0, 'disk': 0}), _REFUSED,
+                          'requests no resources'),
+    'flavor_that_pins': (_sent({'extra_specs': {
+        'hw:cpu_policy': 'dedicated'}}), _REFUSED, 'requests dedicated CPUs'),
+    'flavor_of_instances': (_sized(flavor={}), _UNKNOWN, "'flavor'"),
+    'flavor_with_affinity': (_flavored(affinity='True'), _REFUSED,
+                             'Leave affinity out'),
+    'no_min': (_with(min=None), _REFUSED, 'Missing parameter min'),
+    'no_max': (_with(max=None), _REFUSED, 'Missing parameter max'),
+    'min_in_words': (_with(min='one'), _REFUSED,
+                     'reservations[0]: min: a whole number of hosts, from 1 '
+                     "to 1000000, is expected, not 'one'."),
+    'min_with_a_blank': (_with(min='1 '), _REFUSED, 'min'),
+    'min_with_a_zero_before_it': (_with(min='01'), _REFUSED, 'min'),
+    'min_in_digits_of_another_script': (_with(min='\u0661'), _REFUSED,
+                                        'min'),
+    'min_of_zero_as_text': (_with(min='0'), _REFUSED, 'min'),
+    'min_of_zero': (_with(min=0), _REFUSED, 'min'),
+    'min_below_zero': (_with(min=-1), _REFUSED, 'min'),
+    'min_with_a_fraction': (_with(min=1.5), _REFUSED, 'min'),
+    'min_that_is_true': (_with(min=True), _REFUSED, 'min'),
+    'min_that_is_huge': (_with(min=10 ** 30, max=10 ** 30), _REFUSED, 'min'),
+    'max_below_min': (_with(min=2), _REFUSED, 'max must not be less'),
+    'unknown_key_inside': (_with(colour='red'), _UNKNOWN,
+                           "reservations[0]: There is no key 'colour'"),
+    'unknown_before_end': (_with(before_end='explode'), _REFUSED, 'explode'),
+    'before_end_that_is_a_list': (_with(before_end=[]), _REFUSED,
+                                  'before_end'),
+    'properties_no_text': (_with(resource_properties=['==', '$a', 'b']),
+                           _REFUSED, 'a string is expected'),
+    'properties_no_json': (_with(resource_properties='gpu == 1'), _REFUSED,
+                           'not JSON'),
+    'properties_of_no_operator': (_with(
+        resource_properties='["like", "$gpu", "h100"]'), _REFUSED,
+        'operator'),
+    'properties_deep_down': (_with(
+        resource_properties='[' * 5000 + ']' * 5000), _REFUSED, 'deep'),
+    'events_no_list': (_but(events='none'), _REFUSED, 'events'),
+    'event_with_a_key': (_but(events=[{'colour': 'red'}]), _UNKNOWN,
+                         'events[0]'),
+    'event_that_is_never': (_but(events=[
+        {'event_type': 'notification', 'event_date': 'never'}]), _REFUSED,
+        'events[0]: event_date: never is an invalid date'),
+}
+
+_CHANGED: dict[str, tuple[Any, str, str]] = {
+    'list': ([], _REFUSED, 'an object is expected'),
+    'unknown_key': ({'prolong_for': '1h'}, _UNKNOWN, "'prolong_for'"),
+    'empty_name': ({'name': ''}, _REFUSED, 'name'),
+    'name_of_null': ({'name': None}, _REFUSED, 'name must not be null'),
+    'bogus_end': ({'end_date': 'later'}, _REFUSED, 'later is an invalid'),
+    'both_spellings': ({'end_date': 'now', 'end': 'now'}, _REFUSED,
+                       'mean the same'),
+    'end_before_start': ({'end_date': '2050-01-01 09:00'}, _REFUSED,
+                         'not after'),
+    'heal_in_quotes': ({'heal': 'yes'}, _REFUSED, 'true or false'),
+    'no_id': ({'reservations': [{'min': 1}]}, _REFUSED,
+              'reservations[0]: Missing parameter id'),
+    'bogus_id': ({'reservations': [{'id': 'one'}]}, _REFUSED, 'UUID'),
+    'events': ({'events': []}, _UNKNOWN, "'events'"),
+    'max_below_min': ({'reservations': [
+        {'id': '11111111-2222-3333-4444-555555555555', 'min': 2, 'max': 1}]},
+        _REFUSED, 'max must not be less'),
+    'reservation_of_another': ({'reservations': [
+        {'id': '11111111-2222-3333-4444-555555555555', 'min': 1}]},
+        _REFUSED, '11111111-2222-3333-4444-555555555555'),
+    'amount_of_hosts': ({'reservations': [
+        {'id': '$reservation', 'amount': 1}]}, _REFUSED, 'reserves hosts'),
+    'sizes_of_hosts': ({'reservations': [
+        {'id': '$reservation', 'vcpus': 1}]}, _REFUSED, 'reserves hosts'),
+    'affinity_of_hosts': ({'reservations': [
+        {'id': '$reservation', 'affinity': None}]}, _REFUSED,
+        'reserves hosts'),
+    'give_back_no_list': ({'reservations': [
+        {'id': '11111111-2222-3333-4444-555555555555', 'give_back': '1'}]},
+        _REFUSED, 'give_back'),
+    'give_back_a_name': ({'reservations': [
+        {'id': '11111111-2222-3333-4444-555555555555',
+         'give_back': ['compute-1']}]}, _REFUSED, 'neither the id'),
+    'give_back_no_host': ({'reservations': [
+        {'id': '11111111-2222-3333-4444-555555555555',
+         'give_back': ['77']}]}, _REFUSED, 'there is no host 77'),
+}
+
+
+class InputCase(testtools.TestCase):
+    """An application with one host."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.world = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        self.world.ironic.add(name='compute-1', resource_class='gold')
+        self.send('POST', '/v1/os-hosts', {'name': 'compute-1'}, 201)
+
+    def send(self, method: str, path: str, document: Any = None,
+             status: int = 200, **more: Any) -> world.Answer:
+        """Send a request that is answered with a status."""
+        answer = world.request(self.world, method, path, document, **more)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer
+
+
+class TestRefused(InputCase):
+    """Nothing comes of it but a sentence."""
+
+    def test_leases_that_make_no_sense(self) -> None:
+        """In the keys of Blazar and in ours, and nothing is made.
+
+        Blazar: answers 500 to an unknown resource_type and to a name of more
+        than 80 characters.
+        """
+        for name, case in _POSTED.items():
+            with self.subTest(name):
+                self._refuse('POST', '/v1/leases', *case)
+        self.assertEqual([], self.send('GET', '/v1/leases').json['leases'])
+
+    def test_changes_that_make_no_sense(self) -> None:
+        """In the keys of Blazar and in ours, and nothing is changed."""
+        made = self.send('POST', '/v1/leases', _GOOD, 201).json
+        path = f'/v1/leases/{made["lease"]["id"]}'
+        for name, case in _CHANGED.items():
+            with self.subTest(name):
+                self._refuse('PUT', path, self._named(
+                    case[0], made['lease']['reservations'][0]['id']),
+                    *case[1:])
+        self.assertEqual(made, self.send('GET', path).json)
+
+    def _named(self, document: Any, ident: str) -> Any:
+        return json.loads(json.dumps(document).replace('$reservation',
+                                                       ident))
+
+    def _refuse(self, method: str, path: str, document: Any, code: str,
+                sentence: str) -> None:
+        answer = self.send(method, path, document, 400)
+        self.assertEqual(
+            (400, 400, code),
+            (answer.json['error_code'], answer.json['error_name'],
+             answer.json['code']))
+        self.assertIn(sentence, answer.json['error_message'])
+        self.assertEqual(answer.json['error_message'], answer.detail)
+
+
+class TestCannotBeHad(InputCase):
+    """What makes sense, and is not there."""
+
+    def _refuse(self, code: str, **wanted: Any) -> None:
+        answer = self.send('POST', '/v1/leases', _with(**wanted), 409)
+        self.assertEqual((409, 'lease.refused'), (
+            answer.json['error_code'], answer.json['code']))
+        reason, = answer.json['details']['reasons']
+        self.assertEqual(code, reason['code'])
+        self.assertEqual([], self.send('GET', '/v1/leases').json['leases'])
+
+    def test_more_hosts_than_there_are(self) -> None:
+        """Blazar: answers 500 to not enough hosts."""
+        self._refuse('shortage', min=2, max=2)
+
+    def test_property_that_no_host_has(self) -> None:
+        """Blazar: answers 500 to an unknown property."""
+        self._refuse('no_host_matches',
+                     resource_properties='["==", "$colour", "red"]')
+
+
+class TestTaken(InputCase):
+    """What looks odd, and is right."""
+
+    def test_bodies_that_are_no_json(self) -> None:
+        """Blazar: answers 500 to bad JSON."""
+        answer = self.send('POST', '/v1/leases', status=400, raw=b'{"name":')
+        self.assertEqual('request.malformed', answer.json['code'])
+        self.assertIn('not a JSON document', answer.json['error_message'])
+
+    def test_dates_with_seconds_and_zones(self) -> None:
+        """Are read as UTC, and those that were answered are, too."""
+        for start, read in (
+                ('2050-01-01T12:00:30+02:00', '2050-01-01T10:00:30.000000'),
+                ('2050-01-01T10:00:30Z', '2050-01-01T10:00:30.000000'),
+                ('2050-01-01T10:00:00.000000', '2050-01-01T10:00:00.000000'),
+                ('2050-01-01 10:00', '2050-01-01T10:00:00.000000')):
+            made = self.send('POST', '/v1/leases', _but(start_date=start),
+                             201).json['lease']
+            self.assertEqual(read, made['start_date'])
+            self.send('DELETE', f'/v1/leases/{made["id"]}', status=204)
+
+    def test_older_spelling(self) -> None:
+        """That of the specification."""
+        made = self.send('POST', '/v1/leases', {
+            'name': 'old', 'start': 'now', 'end': '2050-01-01 10:00',
+            'reservations': [_ONE], 'events': []}, 201).json['lease']
+        self.assertEqual('2050-01-01T10:00:00.000000', made['end_date'])
+        changed = self.send('PUT', f'/v1/leases/{made["id"]}',
+                            {'end': '2050-01-01 09:00'}).json['lease']
+        self.assertEqual('2050-01-01T09:00:00.000000', changed['end_date'])
+
+    def test_name_of_80_characters(self) -> None:
+        """Of any script."""
+        self.send('POST', '/v1/leases', _but(name='\u00e9' * 80), 201)
+
+    def test_reservation_that_asks_for_no_properties(self) -> None:
+        """Blazar wants empty ones."""
+        for empty in (None, '', '[]'):
+            made = self.send('POST', '/v1/leases?dry_run=True', _with(
+                hypervisor_properties=empty, resource_properties=empty))
+            self.assertEqual(empty or '', made.json['lease'][
+                'reservations'][0]['resource_properties'])
+
+    def test_numbers_as_text(self) -> None:
+        """Blazar takes what is a whole number, whichever it is."""
+        made = self.send('POST', '/v1/leases', _with(min='1', max='1'),
+                         201).json['lease']
+        reservation, = made['reservations']
+        self.assertEqual((1, 1), (reservation['min'], reservation['max']))
+        self.send('PUT', f'/v1/leases/{made["id"]}', {'reservations': [
+            {'id': reservation['id'], 'min': '1', 'max': 1}]})
+        self.send('DELETE', f'/v1/leases/{made["id"]}', status=204)
+        # NOTE: the host here has no sizes.
+        refused = self.send('POST', '/v1/leases', _sized(
+            amount='2', vcpus='0', memory_mb='64', disk_gb='1'), 409)
+        self.assertIn('reservation 0 needs 2 hosts', refused.detail)
+        self.assertIn('Each instance needs 0 vcpus, 64 MB of memory and 1 GB '
+                      'of disk.', refused.detail)
+
+    def test_dry_run_that_is_no_word(self) -> None:
+        """Nothing is promised by a slip of the pen."""
+        self.send('POST', '/v1/leases?dry_run=yes', _GOOD, 400)
+        self.assertEqual([], self.send('GET', '/v1/leases').json['leases'])
+
+    def test_node_is_given_back_by_the_id_of_its_host(self) -> None:
+        """Or by its own uuid."""
+        self.world.ironic.add(name='compute-2', resource_class='gold')
+        two = self.send('POST', '/v1/os-hosts', {'name': 'compute-2'},
+                        201).json['host']
+        # NOTE: one that has not started has no nodes of its own yet.
+        made = self.send('POST', '/v1/leases', {
+            **_with(max=2), 'start_date': 'now'}, 201).json['lease']
+        path = f'/v1/leases/{made["id"]}'
+        reservation, = made['reservations']
+        for gone in ('1', two['node_uuid']):
+            changed = self.send('PUT', f'{path}?dry_run=true', {
+                'reservations': [{'id': reservation['id'],
+                                  'give_back': [gone]}]}).json['lease']
+            kept = [each['uuid'] for each in
+                    changed['reservations'][0]['nodes']
+                    if each['state'] != 'ending']
+            self.assertEqual(1, len(kept))
+            self.assertEqual(gone == '1', kept == [two['node_uuid']])
+        self.assertEqual(made, self.send('GET', path).json['lease'])

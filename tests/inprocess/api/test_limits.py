@@ -1,0 +1,157 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""GET /v1/limits: what a project may have, and what of it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+import uuid
+
+import testtools
+
+from ironic_reservations.api import identity
+from ironic_reservations.engine import limit_usage
+from ironic_reservations.engine import limits
+from tests.inprocess.api import world
+
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
+_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
+_PATH = '/v1/limits'
+
+
+class TestLimits(testtools.TestCase):
+    """A project with two leases that meet, and a reservation."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World(
+            leases__project_limits=True, leases__max_leases_per_project=2,
+            leases__max_hosts_per_project=0, leases__max_horizon=10 ** 10,
+            leases__max_host_hours_per_project=9))
+        for number in range(4):
+            self.served.ironic.add(name=f'host-{number}', owner='red')
+            self._send('POST', '/v1/os-hosts', 201,
+                       {'name': f'host-{number}'}, _OPERATOR)
+        for begin, hosts in ((10, 1), (11, 2)):
+            self._send('POST', '/v1/leases', 201, {
+                'name': f'from {begin}',
+                'start_date': f'2050-01-01 {begin}:00',
+                'end_date': f'2050-01-01 {begin + 2}:00', 'reservations': [
+                    {'resource_type': 'physical:host', 'min': hosts,
+                     'max': hosts}]})
+        self._send('POST', '/v1/reservations', 201, {
+            'instance_uuid': str(uuid.uuid4()), 'node_uuid': [
+                node.uuid for node in self.served.ironic.nodes()]})
+
+    def _send(self, method: str, path: str, status: int,
+              document: Any = None, who: dict[str, str] = _MEMBER,
+              **more: Any) -> Any:
+        answer = world.request(self.served, method, path, document,
+                               **who, **more)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer.json
+
+    def _read(self, path: str = _PATH,
+              who: dict[str, str] = _MEMBER) -> dict[str, tuple[Any, Any]]:
+        """Return what is allowed and used, by the limit."""
+        told = self._send('GET', path, 200, who=who)['limits']
+        return {each['limit']: (each['allowed'], each['used'])
+                for each in told['absolute']}
+
+    def test_what_a_project_may_have_and_has(self) -> None:
+        """As the operator has set it, and as it is counted."""
+        self.assertEqual({
+            'max_leases_per_project': (2, 2),
+            'max_hosts_per_project': (None, 3),
+            'max_host_hours_per_project': (9, 6),
+            'max_instances_per_project': (1000, 0),
+            'max_instance_hours_per_project': (200000, 0),
+            'max_duration': (31622400, None),
+            'max_horizon': (10 ** 10, None),
+            'max_per_project': (100, 1),
+            'max_lifetime': (604800, None)}, self._read())
+
+    def test_what_is_refused_says_the_same(self) -> None:
+        """By the same names, with the same numbers."""
+        refused = self._send('POST', '/v1/leases', 403, {
+            'name': 'third', 'start_date': '2050-01-02 10:00',
+            'end_date': '2050-01-02 12:00', 'reservations': [
+                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]}
+        )['details']
+        self.assertEqual((refused['allowed'], refused['used']),
+                         self._read()[refused['limit']])
+
+    def test_each_project_for_itself(self) -> None:
+        """Another one has nothing, and cannot look at this one."""
+        self.assertEqual((2, 0), self._read(who=_OTHER)[
+            'max_leases_per_project'])
+        refused = self._send('GET', f'{_PATH}?project=red', 403, who=_OTHER)
+        self.assertEqual('reservation:limits:get_all',
+                         refused['errors'][0]['policy'])
+        self.assertEqual(self._read(), self._read(f'{_PATH}?project=red'))
+
+    def test_who_may_exceed_limits_has_none(self) -> None:
+        """And sees those of projects as their members do."""
+        self.assertEqual({None}, {
+            allowed for allowed, _ in self._read(who=_OPERATOR).values()})
+        self.assertEqual(self._read(),
+                         self._read(f'{_PATH}?project=red', _OPERATOR))
+
+    def test_all_switched_off(self) -> None:
+        """What is used can be seen all the same."""
+        self.served.conf.set_override('project_limits', False, 'leases')
+        found = self._read()
+        self.assertEqual({None}, {allowed for allowed, _ in found.values()})
+        self.assertEqual(2, found['max_leases_per_project'][1])
+
+    def test_older_versions_have_nothing_there(self) -> None:
+        """As before."""
+        for method in ('GET', 'POST', 'OPTIONS'):
+            refused = self._send(method, _PATH, 404,
+                                 version='baremetal-reservation 1.5')
+            self.assertEqual(
+                ('request.not_found', 'There is nothing at this path.'),
+                (refused['errors'][0]['code'],
+                 refused['errors'][0]['detail']))
+
+    def test_bad_requests(self) -> None:
+        """Are refused by name."""
+        self._send('POST', _PATH, 405, {})
+        self._send('GET', f'{_PATH}?project=', 400)
+        self._send('GET', f'{_PATH}?tenant=red', 400)
+        self._send('GET', _PATH, 403, who={'x_roles': 'nobody',
+                                           'x_project_id': 'red'})
+
+    def test_every_limit_has_its_unit(self) -> None:
+        """And is told."""
+        self.assertEqual(
+            {name for names in limits.BY_GROUP.values() for name in names},
+            set(limit_usage.UNITS))
+
+
+class TestWithoutKeystone(testtools.TestCase):
+    """All callers are one project."""
+
+    def test_what_is_set_holds(self) -> None:
+        """And the defaults do not."""
+        served = self.useFixture(world.World(
+            identity.administrator, 'noauth', leases__project_limits=True,
+            leases__max_leases_per_project=3))
+        told = world.request(served, 'GET', _PATH).json['limits']
+        self.assertIsNone(told['project_id'])
+        self.assertEqual(
+            {'max_leases_per_project': 3},
+            {each['limit']: each['allowed'] for each in told['absolute']
+             if each['allowed'] is not None})

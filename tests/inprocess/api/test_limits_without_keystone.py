@@ -1,0 +1,156 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Limits that the operator has set hold where there are no projects, too.
+
+They did not hold for anybody there since administrators may exceed them.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import pathlib
+from typing import Any
+import uuid
+
+import bcrypt
+import fixtures
+import testtools
+
+from ironic_reservations import clock
+from tests.inprocess.api import on_its_own
+from tests.inprocess.api import world
+
+_LEASES = '/v1/leases'
+_RESERVATIONS = '/v1/reservations'
+
+
+class TestNoauth(testtools.TestCase):
+    """Everybody is an administrator, and all are one project."""
+
+    options: dict[str, Any] = {'auth_strategy': 'noauth'}
+    headers: dict[str, str] = {}
+
+    def serve(self, **options: Any) -> None:
+        """Serve with what the operator has set."""
+        self.served = self.useFixture(on_its_own.Standalone(
+            leases__project_limits=True, **self.options, **options))
+        for number in range(3):
+            self.served.ironic.add(name=f'host-{number}')
+            self.send('POST', '/v1/os-hosts', 201,
+                      {'name': f'host-{number}'})
+
+    def send(self, method: str, path: str, status: int,
+             document: Any = None) -> Any:
+        """Send a request, which is to have a status."""
+        answer = world.request(self.served, method, path, document,
+                               **self.headers)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer
+
+    def lease(self, status: int, begin: float, end: float,
+              hosts: int = 1) -> Any:
+        """Ask for a lease, with times in hours from now."""
+        now = clock.utc_now()
+        return self.send('POST', _LEASES, status, {
+            'name': 'lease',
+            **{f'{key}_date': (now + datetime.timedelta(hours=hours)
+                               ).isoformat()
+               for key, hours in (('start', begin), ('end', end))},
+            'reservations': [{'resource_type': 'physical:host',
+                              'min': hosts, 'max': hosts}]})
+
+    def refused(self, limit: str, *args: Any) -> list[dict[str, Any]]:
+        """Ask for a lease beyond a limit."""
+        answer = self.lease(403, *args).json
+        self.assertEqual(('lease.limit_exceeded', limit), (
+            answer['code'], answer['details']['limit']))
+        offers: list[dict[str, Any]] = answer['details']['offers']
+        return offers
+
+    def test_longest_lease(self) -> None:
+        """When it is made, and when it is extended."""
+        self.serve(leases__max_duration=7200)
+        offer = self.refused('max_duration', 1, 3.1)[0]
+        self.send('POST', _LEASES, 201, offer['lease'])
+        made = self.lease(201, 1, 2).json['lease']
+        late = clock.utc_now() + datetime.timedelta(hours=4)
+        answer = self.send('PUT', f'{_LEASES}/{made["id"]}', 403,
+                           {'end_date': late.isoformat()})
+        self.assertEqual('max_duration', answer.json['details']['limit'])
+
+    def test_latest_end(self) -> None:
+        """Of one lease."""
+        self.serve(leases__max_horizon=7200)
+        self.refused('max_horizon', 1, 2.1)
+        self.lease(201, 1, 1.9)
+
+    def test_leases_of_all_are_counted_together(self) -> None:
+        """There is no project to tell them apart by."""
+        self.serve(leases__max_leases_per_project=2)
+        self.lease(201, 1, 2)
+        self.lease(201, 3, 4)
+        self.refused('max_leases_per_project', 5, 6)
+
+    def test_hosts_of_all_are_counted_together(self) -> None:
+        """What is left is offered."""
+        self.serve(leases__max_hosts_per_project=2)
+        self.lease(201, 1, 2)
+        offer = self.refused('max_hosts_per_project', 1, 2, 2)[0]
+        self.send('POST', _LEASES, 201, offer['lease'])
+
+    def reserve(self, status: int) -> Any:
+        """Reserve any node of three."""
+        return self.send('POST', _RESERVATIONS, status, {
+            'instance_uuid': str(uuid.uuid4()), 'node_uuid': [
+                each.uuid for each in self.served.ironic.nodes()]})
+
+    def test_reservations_that_wait(self) -> None:
+        """Of all together; and none is renewed for ever."""
+        self.serve(reservations__max_per_project=2,
+                   reservations__max_lifetime=700)
+        made = self.reserve(201).json['reservation']
+        self.reserve(201)
+        answer = self.reserve(403).json['errors'][0]
+        self.assertEqual(('reservation.limit_exceeded', 'max_per_project'),
+                         (answer['code'], answer['limit']))
+        path = f'{_RESERVATIONS}/{made["uuid"]}'
+        for ttl, status in ((690, 200), (800, 403)):
+            self.send('PATCH', path, status, [
+                {'op': 'replace', 'path': '/ttl', 'value': ttl}])
+
+    def test_defaults_are_for_projects(self) -> None:
+        """A cloud of one project may be used by that one."""
+        self.serve()
+        self.lease(201, 24 * 740, 24 * 1200, 3)
+
+    def test_what_is_set_and_switched_off(self) -> None:
+        """One line lifts all."""
+        self.serve(leases__max_duration=7200)
+        self.served.conf.set_override('project_limits', False, 'leases')
+        self.lease(201, 1, 4)
+
+
+class TestHttpBasic(TestNoauth):
+    """Whoever is in the file is an administrator: the same holds."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                             'htpasswd')
+        hashed = bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()
+        users.write_text(f'olga:{hashed}\n')
+        self.options = {'auth_strategy': 'http_basic',
+                        'http_basic_auth_user_file': str(users)}
+        token = base64.b64encode(b'olga:secret').decode()
+        self.headers = {'authorization': f'Basic {token}'}

@@ -1,0 +1,216 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What happens when something that the API needs is not there."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from unittest import mock
+
+import fixtures
+import pecan
+import testtools
+
+from ironic_reservations import errors
+from ironic_reservations.api import identity
+from ironic_reservations.engine import find
+from tests.inprocess.api import world
+
+PATH = '/v1/reservations'
+UUID = '11111111-0000-0000-0000-000000000001'
+REQUESTS: tuple[tuple[str, str, Any], ...] = (
+    ('GET', PATH, None),
+    ('GET', f'{PATH}/{UUID}', None),
+    ('DELETE', f'{PATH}/{UUID}', None),
+    ('PATCH', f'{PATH}/{UUID}',
+     [{'op': 'replace', 'path': '/ttl', 'value': 60}]),
+    ('POST', PATH, {'instance_uuid': UUID, 'node_uuid': [UUID]}),
+)
+
+
+class TestDatabaseDown(testtools.TestCase):
+    """The database does not answer."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.world = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        self.world.engine.database.close()
+        broken = world.configuration(
+            self.useFixture(fixtures.TempDir()).path,
+            database__connection='sqlite:////nowhere/at/all.sqlite')
+        self.world.engine.database.__init__(broken)  # type: ignore[misc]
+
+    def test_every_request_is_a_503(self) -> None:
+        """With the code, and not a word of where the database is."""
+        for method, path, document in REQUESTS:
+            answer = world.request(self.world, method, path, document)
+            self.assertEqual((503, 'service.database_unavailable'),
+                             (answer.status, answer.code), (method, path))
+            self.assertNotIn(b'nowhere', answer.body)
+            self.assertNotIn(b'sqlite', answer.body)
+
+    def test_health_says_so(self) -> None:
+        """And the balancer takes this process out."""
+        answer = world.request(self.world, 'GET', '/healthcheck')
+        self.assertEqual(503, answer.status)
+        self.assertEqual(b'database unavailable', answer.body)
+
+    def test_metrics_are_still_there(self) -> None:
+        """All but the number of reservations, which nobody knows."""
+        answer = world.request(self.world, 'GET', '/metrics')
+        self.assertEqual(200, answer.status)
+        self.assertIn(b'ironic_reservations_requests_total', answer.body)
+        self.assertNotIn(b'ironic_reservations_live{', answer.body)
+        self.assertNotIn(b'ironic_reservations_leases{', answer.body)
+
+
+class TestIronicDown(testtools.TestCase):
+    """Ironic does not answer."""
+
+    def test_nothing_is_promised(self) -> None:
+        """A node that cannot be confirmed is not reserved."""
+        served = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        with mock.patch.object(
+                served.ironic, 'node',
+                side_effect=errors.IronicUnavailable('Ironic is away.')):
+            answer = world.request(served, *REQUESTS[-1])
+        self.assertEqual((503, 'service.ironic_unavailable'),
+                         (answer.status, answer.code))
+        self.assertEqual({'reservations': []},
+                         world.request(served, 'GET', PATH).json)
+
+
+class TestBug(testtools.TestCase):
+    """Something that nobody thought of."""
+
+    def test_the_log_tells_and_the_answer_does_not(self) -> None:
+        """The request id leads from one to the other."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        served = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        with mock.patch.object(find, 'page',
+                               side_effect=KeyError('password')):
+            answer = world.request(served, 'GET', PATH)
+        self.assertEqual((500, 'service.unexpected'),
+                         (answer.status, answer.code))
+        self.assertNotIn(b'password', answer.body)
+        self.assertNotIn(b'Traceback', answer.body)
+        self.assertIn(answer.json['errors'][0]['request_id'], log.output)
+        self.assertIn("KeyError: 'password'", log.output)
+
+
+class TestRequestLog(testtools.TestCase):
+    """What an operator finds about a request."""
+
+    def test_refusal_is_logged_by_its_id_and_code_without_the_proof(
+            self) -> None:
+        """A uuid is a proof, and the log has more readers than the API."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        served = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        answer = world.request(served, 'GET', f'{PATH}/{UUID}')
+        told = answer.json['errors'][0]['request_id']
+        self.assertIn(
+            f'[{told}] GET {PATH}/{UUID[:8]}... - 404 reservation.not_found',
+            log.output)
+        self.assertNotIn(UUID, log.output)
+
+    def test_line_of_the_log_stays_one_line(self) -> None:
+        """Whatever a path holds."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        served = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        world.request(served, 'GET', '/v1/a\nb')
+        self.assertIn('GET /v1/a\\nb - 404', log.output)
+
+
+class TestSurroundings(testtools.TestCase):
+    """Where the application is mounted, and what else is in the process."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+
+    def _location(self, environ: dict[str, Any], **options: Any) -> str:
+        served = self.useFixture(
+            world.World(identity.administrator, 'noauth', **options))
+        node = served.ironic.add()
+        made = world.request(
+            served, 'POST', PATH,
+            {'instance_uuid': UUID, 'node_uuid': [node.uuid]},
+            environ=environ)
+        self.assertEqual(201, made.status)
+        found = made.headers['Location']
+        root, _, uuid = found.partition(f'{PATH}/')
+        self.assertEqual(made.json['reservation']['uuid'], uuid)
+        self.assertEqual(found, made.json['reservation']['links'][0]['href'])
+        return root
+
+    def test_below_a_prefix(self) -> None:
+        """As inside Ironic."""
+        self.assertEqual('http://api.example/reservation', self._location(
+            {'SCRIPT_NAME': '/reservation'}))
+
+    def test_public_endpoint_below_a_prefix(self) -> None:
+        """The prefix comes once, whether the operator named it or not."""
+        for public in ('https://cloud.example/baremetal',
+                       'https://cloud.example/baremetal/reservation/'):
+            self.assertEqual(
+                'https://cloud.example/baremetal/reservation',
+                self._location({'SCRIPT_NAME': '/reservation'},
+                               api__public_endpoint=public))
+
+    def test_public_endpoint_below_the_prefix_of_a_server(self) -> None:
+        """The operator has named that one already."""
+        self.assertEqual('https://cloud.example/baremetal', self._location(
+            {'SCRIPT_NAME': '/baremetal'},
+            api__public_endpoint='https://cloud.example/baremetal'))
+
+    def test_forwarded_headers_of_anybody(self) -> None:
+        """Are not believed."""
+        self.assertEqual('http://api.example', self._location({
+            'HTTP_X_FORWARDED_HOST': 'mallory.example',
+            'HTTP_X_FORWARDED_PROTO': 'https'}))
+
+    def test_forwarded_headers_of_a_proxy(self) -> None:
+        """Are believed where the operator says that there is one."""
+        self.assertEqual('https://cloud.example/bm', self._location(
+            {'HTTP_X_FORWARDED_HOST': 'cloud.example',
+             'HTTP_X_FORWARDED_PROTO': 'https',
+             'HTTP_X_FORWARDED_PREFIX': '/bm'},
+            oslo_middleware__enable_proxy_headers_parsing=True))
+
+    def test_metrics_can_be_switched_off(self) -> None:
+        """And then there is nothing at their path."""
+        served = self.useFixture(world.World(
+            identity.administrator, 'noauth', api__metrics=False))
+        self.assertEqual(
+            404, world.request(served, 'GET', '/metrics').status)
+
+    def test_another_application_of_pecan(self) -> None:
+        """Ours leaves alone what pecan keeps for the other one's requests."""
+        class Other:
+            @pecan.expose(content_type='text/plain')
+            def index(self) -> str:
+                # NOTE: as when ours is made while Ironic serves already.
+                fixture.make_app()
+                return 'undisturbed'
+
+        fixture = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        answer = world.request(pecan.make_app(Other()), 'GET', '/')
+        self.assertEqual((200, b'undisturbed'), (answer.status, answer.body))

@@ -1,0 +1,106 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Each request reaches one handler, and pecan would find no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pecan
+from pecan import hooks
+from pecan import rest as pecan_rest
+import testtools
+from webob import exc as webob_exc
+
+from ironic_reservations import policies
+from ironic_reservations.api import identity
+from ironic_reservations.api.controllers import rest
+from ironic_reservations.api.controllers import root
+from ironic_reservations.api.middleware import metrics
+from ironic_reservations.api.middleware import strict
+from tests.inprocess.api import world
+
+
+class Found(hooks.PecanHook):
+    """Remembers what would have served a request, and ends it there."""
+
+    handler: Any = None
+
+    def before(self, state: Any) -> None:
+        """Look at what was found."""
+        self.handler = state.controller
+        raise webob_exc.HTTPAccepted
+
+
+class TestRoutes(testtools.TestCase):
+    """The paths that are served."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.world = self.useFixture(
+            world.World(identity.administrator, 'noauth'))
+        engine = self.world.engine
+        self.root = root.RootController(
+            engine, policies.Enforcer(self.world.conf, 'noauth'),
+            metrics.Metrics(engine), lambda _: True)
+        self.routes = root.routes(self.root)
+
+    def test_pecan_would_find_the_same(self) -> None:
+        """By itself, from the names of the controllers' attributes."""
+        self.patch(rest.Controller, '_route',
+                   pecan_rest.RestController._route)
+        found = Found()
+        application = pecan.make_app(
+            self.root, force_canonical=False, hooks=[found],
+            guess_content_type_from_ext=False, debug=False)
+        for path, handlers in self.routes.items():
+            for method, handler in handlers.items():
+                found.handler = None
+                world.request(application, method, '/' + '/'.join(path))
+                self.assertEqual(_function(handler),
+                                 _function(found.handler), (path, method))
+
+    def test_nothing_else_has_a_handler(self) -> None:
+        """Whatever a controller serves is served at some path."""
+        served = {_function(each) for handlers in self.routes.values()
+                  for each in handlers.values()}
+        for controller in _controllers(self.root):
+            for name in dir(controller):
+                method = getattr(controller, name)
+                if hasattr(method, 'since'):
+                    self.assertIn(_function(method), served, name)
+
+    def test_an_id_is_nothing_else(self) -> None:
+        """Though controllers have attributes of the same names."""
+        found = strict.Strict(_unreachable, self.routes, 1)
+        for name in ('post', '_route', 'allocation', 'options', '__class__'):
+            path, segments = found._find(f'/v1/os-hosts/{name}')
+            self.assertEqual(('v1', 'os-hosts', strict.ANY), path)
+            self.assertEqual((name,), segments)
+
+
+def _function(handler: Any) -> Any:
+    return getattr(handler, '__func__', handler)
+
+
+def _controllers(controller: Any) -> list[Any]:
+    """Give a controller and all below it."""
+    below = [each for each in vars(controller).values()
+             if type(each).__module__.startswith(
+                 'ironic_reservations.api.controllers')]
+    return [controller] + [found for each in below
+                           for found in _controllers(each)]
+
+
+def _unreachable(environ: Any, start_response: Any) -> list[bytes]:
+    raise AssertionError

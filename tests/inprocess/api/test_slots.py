@@ -1,0 +1,101 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""GET /v1/availability?slots=N: the first starts that can be had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import testtools
+
+from tests.inprocess.api import world
+
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
+_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+_PATH = ('/v1/availability?start_date=2050-01-01 08:00'
+         '&end_date=2050-01-01 20:00')
+
+
+class TestSlots(testtools.TestCase):
+    """One host, with two leases."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World(
+            leases__project_limits=True, leases__max_horizon=10 ** 10,
+            leases__max_leases_per_project=3))
+        self.served.ironic.add(name='host', resource_class='gold')
+        self.send('POST', '/v1/os-hosts', 201, {'name': 'host'},
+                  who=_OPERATOR)
+        for begin, end in (('09', '11'), ('13', '15')):
+            self.post(f'2050-01-01 {begin}:00', f'2050-01-01 {end}:00')
+
+    def send(self, method: str, path: str, status: int = 200,
+             document: Any = None, who: dict[str, str] = _MEMBER,
+             **more: Any) -> Any:
+        answer = world.request(self.served, method, path.replace(' ', '+'),
+                               document, **who, **more)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer.json
+
+    def post(self, begin: str, end: str, status: int = 201) -> Any:
+        return self.send('POST', '/v1/leases', status, {
+            'name': 'lease', 'start_date': begin, 'end_date': end,
+            'reservations': [{'resource_type': 'physical:host', 'min': 1,
+                              'max': 1}]})
+
+    def slots(self, query: str) -> list[tuple[str, str]]:
+        found = self.send('GET', f'{_PATH}&{query}')['availability']
+        return [(each['start_date'], each['end_date'])
+                for each in found['slots']]
+
+    def test_each_can_be_had(self) -> None:
+        """As it is told."""
+        slots = self.slots('count=1&duration=7200&slots=20')
+        self.assertEqual(
+            [('2050-01-01T11:00:00.000000', '2050-01-01T13:00:00.000000'),
+             ('2050-01-01T15:00:00.000000', '2050-01-01T17:00:00.000000')],
+            slots)
+        self.assertEqual(slots[:1],
+                         self.slots('count=1&duration=7200&slots=1'))
+        self.post(*slots[1])
+        # NOTE: that was the last lease that the project may have.
+        self.assertEqual([], self.slots('count=1&duration=7200&slots=20'))
+        self.post(*slots[0], status=403)
+
+    def test_only_those_who_ask_are_told(self) -> None:
+        """There is no such key otherwise."""
+        found = self.send('GET', f'{_PATH}&count=1&duration=60')
+        self.assertNotIn('slots', found['availability'])
+
+    def test_bad_requests(self) -> None:
+        """Are refused by name."""
+        for query, said in (
+                ('count=1&duration=60&slots=0', 'from 1 to 20'),
+                ('count=1&duration=60&slots=21', 'from 1 to 20'),
+                ('count=1&duration=60&slots=-1', 'from 1 to 20'),
+                ('count=1&duration=60&slots=one', 'from 1 to 20'),
+                ('count=1&duration=60&slots=', 'from 1 to 20'),
+                ('slots=2', '"count" and "duration"'),
+                ('count=1&slots=2', 'duration')):
+            refused = self.send('GET', f'{_PATH}&{query}', 400)
+            self.assertIn(said, refused['error_message'])
+
+    def test_older_versions_have_none(self) -> None:
+        """Nor has Blazar's alone."""
+        for version in ('reservation 1.0', None,
+                        'reservation 1.0, baremetal-reservation 1.6'):
+            refused = self.send(
+                'GET', f'{_PATH}&count=1&duration=60&slots=2', 400,
+                version=version)
+            self.assertIn('version 1.7', refused['error_message'])

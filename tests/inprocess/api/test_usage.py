@@ -1,0 +1,102 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""GET /v1/usage: what leases have had, and who may see whose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import testtools
+
+from tests.inprocess.api import world
+
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
+_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
+_PATH = '/v1/usage?first_day=2050-01-01&last_day=2050-01-03'
+_VERSION = 'baremetal-reservation 1.10'
+
+
+class TestUsage(testtools.TestCase):
+    """Two projects with a lease each, from noon to noon."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World())
+        for number in range(3):
+            self.served.ironic.add(name=f'host-{number}',
+                                   resource_class='gold')
+            self._send('POST', '/v1/os-hosts', 201,
+                       {'name': f'host-{number}'}, _OPERATOR)
+        for who, hosts in ((_MEMBER, 2), (_OTHER, 1)):
+            self._send('POST', '/v1/leases', 201, {
+                'name': 'a day', 'start_date': '2050-01-01 12:00',
+                'end_date': '2050-01-02 12:00', 'reservations': [
+                    {'resource_type': 'physical:host', 'min': hosts,
+                     'max': hosts}]}, who)
+
+    def _send(self, method: str, path: str, status: int,
+              document: Any = None, who: dict[str, str] = _MEMBER,
+              **more: Any) -> Any:
+        answer = world.request(self.served, method, path, document,
+                               **who, **more)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer.json
+
+    def _told(self, more: str = '',
+              who: dict[str, str] = _MEMBER) -> list[tuple[Any, ...]]:
+        found = self._send('GET', _PATH + more, 200, who=who,
+                           version=_VERSION)['usage']
+        self.assertEqual(sum(row['promised'] for row in found['hours']),
+                         found['total']['promised'])
+        return [(row['day'], row['project_id'], row['resource_class'],
+                 row['promised']) for row in found['hours']]
+
+    def test_each_day_of_the_own_project(self) -> None:
+        """Of two hosts from noon to midnight, and on to noon."""
+        self.assertEqual([('2050-01-01', 'red', 'gold', 24.0),
+                          ('2050-01-02', 'red', 'gold', 24.0)], self._told())
+
+    def test_what_is_told_apart(self) -> None:
+        """What is not is null."""
+        self.assertEqual([(None, None, 'gold', 48.0)],
+                         self._told('&by=class'))
+        self.assertEqual([(None, None, 'gold', 72.0)], self._told(
+            '&by=class&all_projects=true', _OPERATOR))
+        self.assertEqual(
+            [(None, 'blue', None, 24.0), (None, 'red', None, 48.0)],
+            self._told('&by=project&all_projects=true', _OPERATOR))
+
+    def test_others_are_for_administrators(self) -> None:
+        """Whether one is named, or all are asked for."""
+        for more in ('&project=blue', '&all_projects=true'):
+            refused = self._send('GET', _PATH + more, 403, version=_VERSION)
+            self.assertEqual('reservation:usage:get_all',
+                             refused['errors'][0]['policy'])
+        self.assertEqual(
+            [('2050-01-01', 'blue', 'gold', 12.0),
+             ('2050-01-02', 'blue', 'gold', 12.0)],
+            self._told('&project=blue', _OPERATOR))
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        """And before its version there is nothing."""
+        for query in ('first_day=2050-01-32', 'first_day=20500101',
+                      'first_day=2050-01-02&last_day=2050-01-01',
+                      'first_day=2050-01-01&last_day=2051-01-02',
+                      'by=hour', 'by=', 'all_projects=maybe', 'days=3',
+                      'first_day=0001-01-01'):
+            self._send('GET', f'/v1/usage?{query}', 400, version=_VERSION)
+        self._send('GET', '/v1/usage', 404,
+                   version='baremetal-reservation 1.9')
+        self._send('GET', '/v1/usage', 200, version=_VERSION)

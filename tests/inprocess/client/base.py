@@ -1,0 +1,117 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The real commands, as processes, against a real Ironic."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import Any
+import uuid
+
+import testtools
+
+from tests.inprocess.client import loaded
+from tests.real import distribution
+from tests.real import ironic as real_ironic
+from tools import enrolment
+
+ROOT = pathlib.Path(__file__).parents[3]
+EXAMPLES = ROOT / 'doc' / 'source' / 'examples'
+PLUGIN = ROOT / 'plugins' / 'ironic-cli'
+TIMEOUT = 120
+
+
+class ClientTestCase(testtools.TestCase):
+    """One Ironic for the tests of a class, each of which has its own nodes.
+
+    :cvar ironic: the service.
+    """
+
+    ironic: real_ironic.RealIronic
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start Ironic with our middleware in it."""
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.ironic = real_ironic.RealIronic(
+            reservations={'reservations': {'min_ttl': 1}})
+        cls.ironic.setUp()
+        cls.addClassCleanup(cls.ironic.cleanUp)
+        cls.environment = {
+            **{name: value for name, value in os.environ.items()
+               if not name.startswith(('OS_', 'IRONIC_'))},
+            'PATH': os.pathsep.join([
+                str(cls.folder / 'plugin' / 'bin'),
+                str(pathlib.Path(sys.executable).parent),
+                os.environ['PATH']]),
+            'HOME': str(cls.folder), 'OS_AUTH_TYPE': 'none',
+            'OS_ENDPOINT': cls.ironic.url, 'NO_PROXY': '127.0.0.1',
+            'PYTHONPATH': os.pathsep.join(
+                [str(cls.folder / 'plugin'),
+                 os.environ.get('PYTHONPATH', '')]).rstrip(os.pathsep)}
+
+    @classmethod
+    def install_plugin(cls) -> None:
+        """Install plugins/ironic-cli as pip does, in a folder of its own."""
+        distribution.install(PLUGIN, cls.folder / 'plugin')
+
+    def nodes(self, count: int = 1,
+              resource_class: str = 'baremetal') -> list[enrolment.Enrolled]:
+        """Enroll nodes that no other test has."""
+        return self.ironic.enroll(
+            count, prefix=f'n{uuid.uuid4().hex[:8]}',
+            resource_class=resource_class)
+
+    def command(self, *args: str | os.PathLike[str], status: int = 0,
+                timeout: float = TIMEOUT) -> subprocess.CompletedProcess[str]:
+        """Run a command; it must end with the status."""
+        if args[0] in loaded.NAMES:
+            done = loaded.commands().run([*map(str, args)], self.environment,
+                                         timeout)
+        else:
+            done = subprocess.run(
+                args, env=self.environment, capture_output=True, text=True,
+                stdin=subprocess.DEVNULL, timeout=timeout)
+        self.assertEqual(
+            status, done.returncode,
+            f'{args}\n{done.stdout}\n{done.stderr}\n'
+            f'{self.ironic.service.log_tail()}')
+        return done
+
+    def json_of(self, *args: str) -> Any:
+        """Run a command with ``-f json``; give what that means."""
+        return json.loads(self.command(*args, '-f', 'json').stdout)
+
+    def held(self, ident: str) -> dict[str, Any] | None:
+        """Give what the server has of a reservation."""
+        answer = self.ironic.session.get(
+            f'{self.ironic.url}/v1/reservations/{ident}', headers={
+                'OpenStack-API-Version': 'baremetal-reservation latest'})
+        return answer.json()['reservation'] if answer.ok else None
+
+    def provision_state(self, node: enrolment.Enrolled) -> str:
+        """Give what Ironic says of a node."""
+        return self.ironic.session.get(
+            f'{self.ironic.url}/v1/nodes/{node.uuid}', headers={
+                # NOTE: the oldest versions know no state "available".
+                'X-OpenStack-Ironic-API-Version': 'latest'}).json()[
+                    'provision_state']

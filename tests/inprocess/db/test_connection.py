@@ -1,0 +1,120 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Who is in the way, as SQLite and MariaDB say it."""
+
+from __future__ import annotations
+
+import pathlib
+import sqlite3
+import threading
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations.db import connection
+from tests import world
+from tests.real import databases
+
+
+class TestSqlite(testtools.TestCase):
+    """SQLite waits for a lock, but not for that of its journal's mode."""
+
+    def test_start_while_another_process_writes_is_not_locked_out(self):
+        path = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path) / 'new.sqlite'
+        other = sqlite3.connect(path, isolation_level=None,
+                                check_same_thread=False)
+        self.addCleanup(other.close)
+        other.execute('CREATE TABLE there (id INTEGER)')
+        other.execute('BEGIN IMMEDIATE')
+        other.execute('INSERT INTO there VALUES (1)')
+        done = threading.Timer(0.3, other.execute, ('COMMIT',))
+        done.start()
+        self.addCleanup(done.join)
+
+        database = connection.Database(world.configured(f'sqlite:///{path}'))
+        self.addCleanup(database.close)
+        with database.read() as opened:
+            self.assertEqual('wal', opened.exec_driver_sql(
+                'PRAGMA journal_mode').scalar())
+            self.assertEqual(1, opened.exec_driver_sql(
+                'SELECT COUNT(*) FROM there').scalar())
+
+    def _database(self, **options):
+        path = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path) / 'new.sqlite'
+        database = connection.Database(
+            world.configured(f'sqlite:///{path}', **options))
+        self.addCleanup(database.close)
+        return database
+
+    def _begun(self, database, begins):
+        """Note who begins a transaction that writes."""
+        def note(_connection, _cursor, statement, *_rest):
+            if statement == 'BEGIN IMMEDIATE':
+                begins(threading.current_thread().name)
+        sa.event.listen(database.engine, 'before_cursor_execute', note)
+
+    def _other(self, database):
+        def write():
+            with database.write():
+                pass
+        other = threading.Thread(target=write, name='other', daemon=True)
+        self.addCleanup(other.join, 60)
+        return other
+
+    def test_threads_that_write_queue_in_the_process(self):
+        """SQLite has them sleep, and lets one of them wait for half a minute.
+        """
+        database = self._database()
+        order = []
+        self._begun(database, order.append)
+        other = self._other(database)
+        with database.write():
+            other.start()
+            # NOTE: so long, one that did not queue would have begun.
+            other.join(0.3)
+            order.append('commit')
+        other.join(60)
+        self.assertEqual([threading.current_thread().name, 'commit', 'other'],
+                         order)
+
+    def test_thread_that_has_queued_for_long_asks_sqlite(self):
+        """One that never lets go does not stop all others for ever."""
+        database = self._database(database__lock_timeout=1)
+        begun = threading.Event()
+        self._begun(database, lambda name: name == 'other' and begun.set())
+        other = self._other(database)
+        with database.write():
+            other.start()
+            self.assertTrue(begun.wait(60))
+
+
+class TestMariadb(testtools.TestCase):
+
+    def test_number_that_could_not_be_had_is_waited_for_again(self):
+        """MariaDB says so where the lock on the numbers took too long."""
+        made = self.useFixture(databases.Database('mysql'))
+        conf = project_conf.load(config_files=[])
+        conf.set_override('connection', made.url, 'database')
+        database = connection.Database(conf)
+        self.addCleanup(database.close)
+
+        def write():
+            with database.write() as writing:
+                writing.exec_driver_sql(
+                    "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1467, "
+                    "MESSAGE_TEXT = 'Failed to read auto-increment value'")
+        self.assertRaises(connection.Conflict, write)

@@ -1,0 +1,210 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A host loses its power in the middle of a transaction.
+
+Seen: whoever wanted the same node waited for minutes, twenty such clients
+took all threads of the API with them, and nobody took the passes over.
+"""
+
+from __future__ import annotations
+
+from concurrent import futures
+import contextlib
+import pathlib
+import time
+
+import fixtures
+import requests
+import sqlalchemy as sa
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.api.middleware import health
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection
+from ironic_reservations.db import tables
+from ironic_reservations.reconciler import claim
+from tests import world
+from tests.inprocess.db import base
+from tests.processes.proof import servers
+from tests.real import proxy
+from tools import all_in_one
+
+CLIENTS = 20
+#: What is seconds, and not minutes, on a machine that has other things to do.
+SECONDS = 40
+#: How long a dead host's transaction lasts: the default, which is shorter than
+#: the other worlds of the tests give those who are only slow.
+IDLE = 5
+#: How long a lock is waited for where it is seen who else gets a thread.
+LOCKED = 20
+
+
+class _DeadHost:
+    """To be run on each database."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.useFixture(world.World(
+            self.url, ironic__confirm='mirror'))
+        (self.node,) = self.world.enrol()
+
+    def dead_host(self):
+        """Give the connection of a host, and what ends that host."""
+        way = self.useFixture(proxy.Proxy(self.url))
+        database = connection.Database(world.configured(
+            way.url, database__idle_in_transaction_timeout=IDLE))
+        opened = database.engine.connect()
+        self.addCleanup(opened.detach)
+        return opened, way.fall_silent
+
+    def lock(self, opened):
+        opened.execute(sa.update(tables.nodes).where(
+            tables.nodes.c.uuid == self.node).values(generation=7))
+
+    def within(self, seconds, call):
+        begun = time.monotonic()
+        answer = call()
+        self.assertLess(time.monotonic() - begun, seconds)
+        return answer
+
+    def test_node_that_a_dead_host_has_locked(self):
+        """It is had by somebody else in seconds, in one request."""
+        opened, loses_its_power = self.dead_host()
+        self.lock(opened)
+        loses_its_power()
+        made = self.within(SECONDS, lambda: self.world.reserve(self.node))
+        self.assertEqual([made.uuid], list(self.world.reservations()))
+
+    def test_who_reads_for_long_is_left_alone(self):
+        """Only what has written ends so soon; what reads has locked nothing.
+        """
+        reader = connection.Database(world.configured(
+            self.url, database__idle_in_transaction_timeout=1))
+        self.addCleanup(reader.close)
+        count = sa.select(sa.func.count()).select_from(tables.nodes)
+        with reader.snapshot() as reading:
+            self.assertEqual(1, reading.scalar(count))
+            opened, loses_its_power = self.dead_host()
+            self.lock(opened)
+            loses_its_power()
+            self.world.reserve(self.node)
+            self.world.enrol()
+            self.assertEqual(1, reading.scalar(count))
+
+    def test_passes_that_a_dead_host_has_claimed(self):
+        """They are taken over when the claim ends, without its lock."""
+        dead = claim.Claim(self.world.another_engine(), 'work', 'dead', 5)
+        living = claim.Claim(self.world.engine, 'work', 'living', 5)
+        self.assertTrue(dead.holds())
+        self.assertFalse(living.holds())
+        opened, loses_its_power = self.dead_host()
+        self.world.clock.advance(4)
+        until = self.world.clock()
+        self.assertTrue(db_claims.take(opened, 'work', 'dead', until, until))
+        loses_its_power()
+        self.world.clock.advance(1)
+
+        def takes_over():
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                with contextlib.suppress(connection.Conflict):
+                    if living.holds():
+                        return True
+            return False
+        self.assertTrue(self.within(SECONDS, takes_over))
+
+    def test_health_while_the_database_says_nothing(self):
+        """It is told in time, and goes on when there is another way."""
+        way = self.useFixture(proxy.Proxy(self.url))
+        engine = engine_module.build(world.configured(way.url))
+        self.addCleanup(engine.database.close)
+        checked = health.Database(engine)
+
+        def healthy():
+            return self.within(20, lambda: checked.healthcheck(0))
+        self.eventually(lambda: healthy().available)
+        way.fall_silent()
+        self.eventually(lambda: not healthy().available)
+        self.assertIn('has last answered', healthy().details)
+        way.let_through()
+        self.eventually(lambda: healthy().available)
+        self.assertIn("This host's clock is", healthy().details)
+
+    def eventually(self, happened):
+        deadline = time.monotonic() + 60
+        while not happened():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+
+    def test_many_who_want_a_node_that_is_locked(self):
+        """They leave threads for others, and are answered in seconds."""
+        port = self.served()
+        other, another = self.world.enrol(2)
+        locked = sa.create_engine(self.url)
+        self.addCleanup(locked.dispose)
+        with requests.Session() as session, locked.begin() as opened, (
+                futures.ThreadPoolExecutor(CLIENTS)) as pool:
+            # NOTE: it has all of its connections before that.
+            for each in [pool.submit(self.post, port, other)
+                         for _ in range(CLIENTS)]:
+                each.result()
+            self.lock(opened)
+            begun = time.monotonic()
+            asked = [pool.submit(self.post, port, self.node)
+                     for _ in range(CLIENTS)]
+            while not all(each.done() for each in asked):
+                one = time.monotonic()
+                health = session.get(
+                    f'http://127.0.0.1:{port}/healthcheck', timeout=60)
+                self.assertEqual(200, health.status_code)
+                self.assertLess(time.monotonic() - one, LOCKED)
+                time.sleep(0.1)
+            self.assertLess(time.monotonic() - begun, LOCKED + SECONDS)
+            self.assertEqual(
+                {(503, 'reservation.contention', '1')},
+                {each.result() for each in asked})
+            self.assertEqual(201, self.post(port, another)[0])
+        self.assertEqual(201, self.post(port, self.node)[0])
+
+    def served(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        config = pathlib.Path(folder, 'api.conf')
+        all_in_one.write_options(config, {
+            'DEFAULT': {'auth_strategy': 'noauth', 'state_path': folder},
+            'database': {'connection': self.url, 'lock_timeout': LOCKED,
+                         'statement_timeout': 3 * LOCKED},
+            'ironic': {'confirm': 'mirror',
+                       'endpoint_override': 'http://127.0.0.1:9'},
+            'api': {'host': '127.0.0.1', 'reuse_port': True}})
+        return self.enterContext(servers.Servers(config, 1)).port
+
+    def post(self, port, node):
+        answer = requests.post(
+            f'http://127.0.0.1:{port}/v1/reservations', timeout=60, headers={
+                'OpenStack-API-Version': 'baremetal-reservation 1.4'},
+            json={'instance_uuid': world.new_uuid(), 'node_uuid': [node]})
+        code = (answer.json()['errors'][0]['code']
+                if answer.status_code >= 400 else None)
+        return (answer.status_code, code, answer.headers.get('Retry-After'))
+
+
+class TestMariaDB(_DeadHost, base.DatabaseTestCase):
+    """On MariaDB."""
+
+    kind = 'mysql'
+
+
+class TestPostgreSQL(_DeadHost, base.DatabaseTestCase):
+    """On PostgreSQL."""
+
+    kind = 'postgresql'

@@ -1,0 +1,370 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Migrations of a SQLite file, by functions and by the command."""
+
+import datetime
+import pathlib
+from unittest import mock
+
+from alembic import autogenerate
+from alembic import migration
+import fixtures
+import sqlalchemy as sa
+
+from ironic_reservations.cmd import status
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import migrate
+from ironic_reservations.db import providers_seen
+from ironic_reservations.db import tables
+from tests import servers
+from tests import world
+from tests.inprocess.db import migrating
+
+KIND = providers_seen.Kind
+NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
+
+
+def _default_differs(context, inspected, column, there, _, wanted):
+    """Compare defaults; MariaDB shows FALSE as 0."""
+    if isinstance(column.type, sa.Boolean) and there in ('0', '1'):
+        return (there == '1') is not (wanted in ('1', 'true'))
+    return None
+
+
+@servers.also_empty
+class TestMigrations(migrating.MigrationTestCase):
+
+    def test_upgrade_gives_exactly_the_tables_of_the_code(self):
+        migrate.upgrade(self.database)
+        with self.database.read() as opened:
+            context = migration.MigrationContext.configure(
+                opened, opts={'compare_type': True,
+                              'compare_server_default': _default_differs})
+            self.assertEqual([], autogenerate.compare_metadata(
+                context, tables.metadata))
+
+    def test_upgraded_database_works(self):
+        migrate.upgrade(self.database)
+        self.a_promise()
+
+    def test_upgrade_twice_changes_nothing(self):
+        migrate.upgrade(self.database)
+        held = self.a_promise()
+        migrate.upgrade(self.database)
+        again = self.useFixture(world.World(self.url))
+        self.assertEqual([held.uuid], list(again.reservations()))
+        self.assertEqual(migrate.head(),
+                         migrate.version(self.database))
+
+    def test_schema_is_created_once(self):
+        migrate.create_schema(self.database)
+        self.assertRaises(ValueError, migrate.create_schema, self.database)
+
+    def test_downgrade_is_refused_while_promises_stand(self):
+        migrate.upgrade(self.database)
+        self.a_promise()
+        refused = self.assertRaises(
+            migrate.WouldLoseRows, migrate.downgrade, self.database, 'base')
+        self.assertIn('1 rows in reservations', str(refused))
+        self.assertIn('reservations', self.tables())
+
+    def lost(self, below):
+        """Downgrade below a revision; return what it says would be lost."""
+        before = f'{int(below) - 1:04}'
+        refused = self.assertRaises(
+            migrate.WouldLoseRows, migrate.downgrade, self.database, before)
+        self.assertEqual(migrate.head(), migrate.version(self.database))
+        # NOTE: a way that is not so far loses none of it.
+        migrate.downgrade(self.database, below)
+        self.assertEqual(below, migrate.version(self.database))
+        migrate.upgrade(self.database)
+        migrate.downgrade(self.database, before, accept_loss=True)
+        self.assertEqual(before, migrate.version(self.database))
+        return str(refused)
+
+    def insert(self, table, **values):
+        with self.database.write() as connection:
+            connection.execute(sa.insert(table), values)
+
+    def test_downgrade_is_refused_while_calendars_are_subscribed_to(self):
+        migrate.upgrade(self.database)
+        self.insert(tables.calendar_tokens, digest='d', owner='o',
+                    user_id='u', project_id='p', roles='member',
+                    created_at=NOON)
+        self.assertIn('1 rows in calendar_tokens', self.lost('0013'))
+
+    def test_downgrade_asks_about_whatever_is_not_known_to_be_rebuilt(self):
+        """A table that is new is asked about, until somebody says not to."""
+        migrate.upgrade(self.database)
+        new = sa.Table('new', sa.MetaData(), sa.Column('x', sa.Integer))
+        listed = [*tables.metadata.sorted_tables, new]
+        with self.database.write() as connection:
+            new.create(connection)
+            connection.execute(sa.insert(new), {'x': 1})
+        with mock.patch.object(tables.metadata.__class__, 'sorted_tables',
+                               listed):
+            refused = self.assertRaises(
+                migrate.WouldLoseRows, migrate.downgrade, self.database,
+                '-1')
+        self.assertIn('1 rows in new', str(refused))
+
+    def test_downgrade_is_refused_where_usage_would_be_forgotten(self):
+        migrate.upgrade(self.database)
+        self.insert(tables.lease_usage, reservation_id='r',
+                    resource_class='gold', lease_id='l',
+                    resource_type='physical:host', amount=1, starts_at=NOON,
+                    ended_at=NOON, bookings=1, promised_seconds=1,
+                    bound_seconds=1)
+        self.assertIn('1 rows in lease_usage', self.lost('0008'))
+
+    def test_downgrade_is_refused_where_days_would_be_forgotten(self):
+        migrate.upgrade(self.database)
+        self.insert(tables.usage_periods, reservation_id='r', lease_id='l',
+                    resource_class='gold', kind='bound', starts_at=NOON,
+                    ended_at=NOON, hosts=1)
+        self.assertIn('1 rows in usage_periods', self.lost('0017'))
+
+    def test_downgrade_without_promises_takes_all_tables_away(self):
+        migrate.upgrade(self.database)
+        migrate.downgrade(self.database, 'base')
+        self.assertEqual({'alembic_version'}, self.tables())
+        self.assertIsNone(migrate.version(self.database))
+
+    def test_downgrade_and_upgrade_come_out_the_same(self):
+        migrate.upgrade(self.database)
+        self.a_promise()
+        migrate.downgrade(self.database, 'base', accept_loss=True)
+        migrate.upgrade(self.database)
+        self.test_upgrade_gives_exactly_the_tables_of_the_code()
+
+    def test_leases_live_through_instances_coming_and_going(self):
+        """What 0005 adds takes nothing away that was there before."""
+        migrate.upgrade(self.database)
+        held = self.a_promise()
+        for _ in range(2):
+            migrate.downgrade(self.database, '0004', accept_loss=True)
+            self.assertNotIn('instance_reservations', self.tables())
+            migrate.upgrade(self.database, '0005')
+            self.assertIn('instance_reservations', self.tables())
+        migrate.upgrade(self.database)
+        again = self.useFixture(world.World(self.url))
+        self.assertEqual([held.uuid], list(again.reservations()))
+
+    def insert_hold(self, **values):
+        """Write a hold as revision 0003 has it, and more."""
+        values = {
+            'generation': 1, 'node_uuid': 'n', 'owner': 'o',
+            'resource_class': 'CUSTOM_GOLD', 'project_id': 'p',
+            'user_id': 'u', 'state': 'active', 'landed': True,
+            'created_at': '2026-01-01 00:00:00',
+            'deadline': '2026-01-01 00:00:00', **values}
+        with self.database.write() as connection:
+            connection.execute(sa.text(
+                f'INSERT INTO holds ({", ".join(values)}) VALUES '
+                f'(:{", :".join(values)})'), values)
+
+    def test_holds_live_through_compute_hosts_coming_and_going(self):
+        """0006 has another word for what a whole node is held by."""
+        migrate.upgrade(self.database, '0005')
+        self.insert_hold(consumer_uuid='c', live=1)
+        for _ in range(2):
+            migrate.upgrade(self.database, '0006')
+            with self.database.read() as connection:
+                self.assertEqual('node', connection.scalar(
+                    sa.text('SELECT live FROM holds')))
+            migrate.upgrade(self.database)
+            with self.database.read() as connection:
+                held, = db_holds.read_of_node(connection, 'n')
+            self.assertEqual(({'CUSTOM_GOLD': 1}, True),
+                             (held.resources, held.exclusive))
+            migrate.downgrade(self.database, '0005', accept_loss=True)
+            with self.database.read() as connection:
+                self.assertEqual(1, connection.scalar(
+                    sa.text('SELECT live FROM holds')))
+
+    def test_holds_of_before_have_amounts_and_say_what_is_confirmed(self):
+        """0014 fills what its release reads; the others stay as they are."""
+        migrate.upgrade(self.database, '0013')
+        self.insert_hold(consumer_uuid='c', live='node')
+        self.insert_hold(consumer_uuid='d', node_uuid='m', live='o',
+                         resource_class=None, landed=False,
+                         state='reserving', amounts='{"VCPU": 2}')
+        for _ in range(2):
+            migrate.upgrade(self.database)
+            with self.database.read() as connection:
+                whole, share = db_holds.read_all(connection)
+                filled = connection.execute(sa.select(
+                    *(tables.holds.c[name] for name in (
+                        'resources', 'exclusive', 'confirmed')))
+                    .order_by(tables.holds.c.id)).all()
+            self.assertEqual(
+                [('{"CUSTOM_GOLD": 1}', True, True),
+                 ('{"VCPU": 2}', False, False)], [*map(tuple, filled)])
+            self.assertEqual(
+                [((('CUSTOM_GOLD', 1),), True, True),
+                 ((('VCPU', 2),), False, False)],
+                [(each.amounts, each.exclusive, each.confirmed)
+                 for each in (whole, share)])
+            migrate.downgrade(self.database, '0013', accept_loss=True)
+            with self.database.read() as connection:
+                self.assertEqual(
+                    [('CUSTOM_GOLD', None), (None, '{"VCPU": 2}')],
+                    [*map(tuple, connection.execute(sa.text(
+                        'SELECT resource_class, amounts FROM holds '
+                        'ORDER BY id')))])
+
+    def test_providers_that_were_seen_before_have_a_kind(self):
+        """And no fingerprint, so that the next audit looks at each."""
+        migrate.upgrade(self.database, '0013')
+        with self.database.write() as connection:
+            for uuid, name in (('n', 'CUSTOM_GOLD'), ('h', 'COMPUTE_HOST'),
+                               ('c', 'CUSTOM_RESERVATION')):
+                connection.execute(sa.text(
+                    'INSERT INTO providers_seen (provider_uuid, generation, '
+                    'resource_class, expected, seen_at) VALUES '
+                    "(:uuid, 7, :name, 'e', '2026-01-01 00:00:00')"),
+                    {'uuid': uuid, 'name': name})
+        for _ in range(2):
+            migrate.upgrade(self.database)
+            with self.database.read() as connection:
+                self.assertEqual({
+                    'n': providers_seen.Seen(7, KIND.NODE, None),
+                    'h': providers_seen.Seen(7, KIND.COMPUTE_HOST, None),
+                    'c': providers_seen.Seen(7, KIND.LEASE_PROVIDER, None)},
+                    providers_seen.read(connection))
+            migrate.downgrade(self.database, '0013', accept_loss=True)
+
+    def test_unknown_revision_changes_nothing(self):
+        migrate.upgrade(self.database)
+        for step in (migrate.upgrade, migrate.downgrade):
+            self.assertRaises(migrate.UnknownRevision, step, self.database,
+                              'no-such-revision')
+        self.assertEqual(migrate.head(),
+                         migrate.version(self.database))
+
+
+@servers.also_empty
+class TestDbsync(migrating.MigrationTestCase):
+
+    def test_new_database_is_empty_then_at_the_head(self):
+        head = migrate.head()
+        self.assertEqual((0, 'empty', ''), self.command('version'))
+        self.assertEqual((0, head, ''), self.command('upgrade'))
+        self.assertEqual((0, head, ''), self.command('version'))
+
+    def test_schema_is_created_once(self):
+        self.assertEqual(0, self.command('create_schema')[0])
+        code, said, complained = self.command('create_schema')
+        self.assertEqual((1, ''), (code, said))
+        self.assertIn('run "upgrade"', complained)
+
+    def test_downgrade_wants_the_loss_accepted(self):
+        self.command('upgrade')
+        self.a_promise()
+        code, said, complained = self.command('downgrade', 'base')
+        self.assertEqual((1, ''), (code, said))
+        self.assertIn('--accept-data-loss', complained)
+        self.assertEqual((0, 'empty', ''), self.command(
+            'downgrade', 'base', '--accept-data-loss'))
+        self.assertEqual({'alembic_version'}, self.tables())
+
+    def test_unknown_revision_is_one_sentence(self):
+        self.command('upgrade')
+        code, _, complained = self.command('upgrade', '--revision', 'nope')
+        self.assertEqual(1, code)
+        self.assertEqual(1, len(complained.splitlines()))
+        self.assertIn('nope', complained)
+
+    def test_without_a_command_it_says_which_there_are(self):
+        raised = self.assertRaises(SystemExit, self.command)
+        self.assertNotEqual(0, raised.code)
+
+    def test_missing_configuration_file_is_one_sentence(self):
+        self.config.unlink()
+        code, _, complained = self.command('version')
+        self.assertEqual((1, 1), (code, len(complained.splitlines())))
+
+
+class TestDbsyncFiles(migrating.MigrationTestCase):
+    """What can be wrong with a SQLite file."""
+
+    def test_directory_that_is_missing_is_one_sentence(self):
+        self.config.write_text(
+            '[database]\nconnection = sqlite:////nowhere/at/all.sqlite\n')
+        for command in ('version', 'upgrade', 'create_schema'):
+            code, _, complained = self.command(command)
+            self.assertEqual((1, 1), (code, len(complained.splitlines())),
+                             complained)
+            self.assertIn('ironic-reservations-dbsync: ', complained)
+            self.assertRegex(complained, 'unable to open|No such file')
+
+    def test_file_that_is_no_database_is_one_sentence(self):
+        path = self.config.with_name('text')
+        path.write_text('No database at all. ' * 100)
+        self.config.write_text(
+            f'[database]\nconnection = sqlite:///{path}\n')
+        code, _, complained = self.command('upgrade')
+        self.assertEqual((1, 1), (code, len(complained.splitlines())),
+                         complained)
+        self.assertIn('not a database', complained)
+
+    def test_default_database_is_made_in_the_state_path(self):
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                              'not', 'there', 'yet')
+        self.config.write_text(f'[DEFAULT]\nstate_path = {folder}\n')
+        self.assertEqual(0, self.command('upgrade')[0])
+        self.assertTrue((folder / 'reservations.sqlite').exists())
+
+
+@servers.also_empty
+class TestStatus(migrating.MigrationTestCase):
+
+    def _check(self):
+        code, said, _ = self.command(
+            run=lambda arguments: status.main([*arguments, 'upgrade',
+                                               'check']))
+        return code, said
+
+    def test_database_at_the_head_is_safe(self):
+        migrate.upgrade(self.database)
+        code, said = self._check()
+        self.assertEqual(0, code, said)
+        self.assertIn('Database schema', said)
+        self.assertIn('Success', said)
+
+    def test_empty_database_is_not(self):
+        code, said = self._check()
+        self.assertEqual(2, code)
+        self.assertIn('ironic-reservations-dbsync', said)
+
+    def test_driver_that_waits_for_a_silent_server_is_warned_of(self):
+        """Of all drivers that are known none is."""
+        for driver, warned in (
+                ('postgresql+psycopg2', False), ('postgresql+psycopg', False),
+                ('mysql+pymysql', False), ('mysql+mysqlconnector', True),
+                ('sqlite', False), ('postgresql+pg8000', True)):
+            self.config.write_text(
+                f'[database]\nconnection = {driver}:///not/there\n')
+            _, said = self._check()
+            self.assertIs(warned, f'With {driver} nothing' in ' '.join(
+                said.replace('|', ' ').split()), said)
+
+    def test_policy_file_in_json_is_not(self):
+        migrate.upgrade(self.database)
+        policies = self.config.with_name('policy.json')
+        policies.write_text('{}')
+        with self.config.open('a') as config:
+            config.write(f'[oslo_policy]\npolicy_file = {policies}\n')
+        code, said = self._check()
+        self.assertEqual(2, code)
+        self.assertIn('oslopolicy-convert', said)

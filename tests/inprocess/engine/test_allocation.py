@@ -1,0 +1,153 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Allocations of Ironic: they get a free node of our choice, or the proven."""
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import passage
+from ironic_reservations.engine import release
+from ironic_reservations.engine import reserve
+from ironic_reservations.model import reasons
+from ironic_reservations.planner import pick
+from tests import servers
+from tests import world
+
+
+@servers.also
+class TestAllocation(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        self.first, self.second = self.world.enrol(2, resource_class='gold')
+        self.allocation = world.new_uuid()
+
+    def _hold(self, *nodes, **given):
+        return passage.hold_for_allocation(
+            self.world.engine, pick.Ask(self.allocation, nodes or None,
+                                        'gold'), world.ALL_NODES, **given)
+
+    def test_reserved_node_is_not_chosen(self):
+        self.world.reserve(self.first)
+        self.assertEqual(self.second,
+                         self._hold(self.first, self.second).node_uuid)
+        refused = self.assertRaises(errors.NoNodeAvailable, self._hold,
+                                    self.first, self.second)
+        self.assertEqual(
+            [reasons.RESERVED, reasons.BUSY],
+            [reason['code'] for reason in refused.details['reasons']])
+
+    def test_chosen_node_is_kept_until_it_carries_the_instance(self):
+        opened = self._hold(self.first)
+        self.assertEqual(
+            [(opened.token, self.first, self.allocation, None)],
+            [(row['token'], row['node_uuid'], row['instance_uuid'],
+              row['reservation_uuid']) for row in self.world.passages()])
+        self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
+                          self.first)
+        self.world.ironic.change(self.first, instance_uuid=self.allocation)
+        self.world.refresh()
+        self.assertEqual([], self.world.passages())
+        refused = self.assertRaises(errors.NoNodeAvailable,
+                                    self.world.reserve, self.first)
+        self.assertEqual(reasons.INSTANCE_BOUND,
+                         refused.details['reasons'][0]['code'])
+
+    def test_change_poll_closes_it_as_well(self):
+        self._hold(self.first)
+        self.world.ironic.change(self.first, instance_uuid=self.allocation)
+        mirror.refresh_changed(self.world.engine)
+        self.assertEqual([], self.world.passages())
+
+    def test_allocation_that_ironic_refused_frees_the_node(self):
+        passage.close(self.world.engine, self._hold(self.first), False)
+        self.assertEqual(self.first,
+                         self.world.reserve(self.first).node_uuid)
+
+    def test_allocation_that_came_to_nothing_frees_the_node_in_time(self):
+        self._hold(self.first)
+        self.world.find_out()
+        self.assertEqual(self.first,
+                         self.world.reserve(self.first).node_uuid)
+
+    def test_choice_by_class_avoids_what_others_hold(self):
+        self.world.reserve(self.first)
+        self.assertEqual(self.second, self._hold().node_uuid)
+
+    def test_proof_gives_its_own_node(self):
+        held = self.world.reserve(self.second)
+        opened = self._hold(proof=held.uuid)
+        self.assertEqual((self.second, held.uuid), (
+            opened.node_uuid, opened.reservation_uuid))
+        self.assertEqual('starting', self.world.state_of(held))
+
+    def test_proven_allocation_is_in_use_once_it_is_bound(self):
+        held = self.world.reserve(self.second)
+        self._hold(proof=held.uuid)
+        self.world.ironic.change(self.second, instance_uuid=self.allocation)
+        self.world.refresh()
+        self.assertEqual([], self.world.passages())
+        mirror.settle_starting(self.world.engine)
+        self.assertEqual('in_use', self.world.state_of(held))
+
+    def test_proof_outside_the_candidates_is_invalid(self):
+        held = self.world.reserve(self.second)
+        self.assertRaises(errors.ProofInvalid, self._hold, self.first,
+                          proof=held.uuid)
+
+    def test_stale_proof_is_invalid(self):
+        held = self.world.reserve(self.second, ttl=10)
+        self.world.clock.advance(10)
+        for proof in (held.uuid, world.new_uuid()):
+            self.assertRaises(errors.ProofInvalid, self._hold, proof=proof)
+        self.assertEqual([], self.world.passages())
+
+    def test_proof_released_in_the_middle_is_invalid(self):
+        held = self.world.reserve(self.second)
+        self.world.before_next_write(
+            lambda: release.release(self.world.engine, held.uuid))
+        self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
+        self.assertEqual([], self.world.passages())
+
+    def test_proof_whose_node_went_to_another_between_reads_is_invalid(self):
+        held = self.world.reserve(self.second)
+        self.world.use(held)
+        self.world.ironic.undeploy(self.second)
+        rival = self.world.another_engine()
+        came = []
+
+        def come_between(connection, cursor, statement, *rest):
+            if 'FROM reservations' in statement and not came:
+                release.release(rival, held.uuid)
+                came.append(reserve.reserve(rival, pick.Ask(
+                    world.new_uuid(), (self.second,)), world.ALL_NODES))
+        sa.event.listen(self.world.engine.database.engine,
+                        'after_cursor_execute', come_between)
+        self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
+        self.assertEqual([], self.world.passages())
+        self.assertEqual([came[0].uuid], list(self.world.reservations()))
+
+    def test_reservation_is_required_where_the_operator_says_so(self):
+        self.assertRaises(errors.ReservationRequired, self._hold,
+                          required=True)
+        held = self.world.reserve(self.second)
+        self.assertEqual(self.second, self._hold(
+            proof=held.uuid, required=True).node_uuid)
+
+    def test_node_reserved_in_the_middle_is_passed_over(self):
+        self.world.before_next_write(
+            lambda: self.world.reserve(self.first))
+        self.assertEqual(self.second,
+                         self._hold(self.first, self.second).node_uuid)

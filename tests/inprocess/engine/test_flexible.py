@@ -1,0 +1,525 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases whose dates are open: where they go, and for whom."""
+
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import limits
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import fix as lease_fix
+from ironic_reservations.engine.leases import pull as lease_pull
+from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.model import leases
+from tests import leasing
+from tests import servers
+from tests import world
+
+HOUR = datetime.timedelta(hours=1)
+
+
+class _Flexible(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.leasing = leasing.Leasing(self.new_world())
+        self.engine = self.leasing.engine
+        self.told = []
+        self.engine.announcer.tell_lease = lambda event, lease, reason=None: (
+            self.told.append((lease.id, reason)))
+
+    def create(self, first, last, hours, *wishes, fix_before=HOUR, dry=False,
+               **more):
+        """Ask for a lease that starts and ends between two hours."""
+        asked = leasing.ask(
+            first, (first or 0) + hours, *wishes, flexible=leases.Flexible(
+                leasing.at(last), hours * HOUR,
+                int(fix_before.total_seconds())), **more)
+        return lease_create.create(self.engine, asked, dry)
+
+    def limit(self, hosts):
+        for name, value in (('project_limits', True),
+                            ('max_hosts_per_project', hosts)):
+            self.engine.conf.set_override(name, value, 'leases')
+
+    def hours(self, lease):
+        """Give when a lease starts and ends, as its rows are."""
+        read = self.leasing.reload(lease)
+        self.assertEqual({(read.start, read.end)}, {
+            (row.starts_at, row.ends_at) for row in read.bookings})
+        self.assertEqual(
+            [read.start, read.before_end, read.end],
+            [event.time for event in read.events])
+        return tuple((at - world.NOON) / HOUR
+                     for at in (read.start, read.end))
+
+    def assert_sound(self):
+        self.assertEqual([], self.leasing.overlaps())
+        self.assertEqual([], self.leasing.overfull())
+        self.assertEqual({}, self.leasing.stale())
+
+
+@servers.also
+class TestPlanned(_Flexible):
+
+    def test_at_the_earliest(self):
+        self.leasing.hosts(1)
+        self.leasing.create(0, 5)
+        lease = self.create(3, 20, 4)
+        self.assertEqual((5, 9), self.hours(lease))
+        self.assertEqual(
+            leases.Between(leasing.at(3), leasing.at(20), 3600,
+                           leasing.at(4)), lease.between)
+        self.assertEqual(lease.between, self.leasing.reload(lease).between)
+        self.assert_sound()
+
+    def test_now_where_that_can_be(self):
+        self.leasing.hosts(1)
+        lease = self.create(None, 20, 4)
+        self.assertEqual((0, 4), self.hours(lease))
+        self.assertIsNone(self.leasing.reload(lease).between.fix_at)
+
+    def test_a_window_that_has_begun(self):
+        self.leasing.hosts(1)
+        self.assertEqual((0, 4), self.hours(self.create(-5, 20, 4)))
+
+    def test_to_the_end_of_the_window(self):
+        self.leasing.hosts(1)
+        self.leasing.create(0, 6)
+        self.assertEqual((6, 10), self.hours(self.create(1, 10, 4)))
+        refused = self.assertRaises(errors.LeaseRefused, self.create, 1, 10,
+                                    4)
+        self.assertTrue(refused.details['reasons'][0]['proved'])
+        self.assertIn('No start from', str(refused))
+        self.assert_sound()
+
+    def test_what_is_offered_is_accepted(self):
+        self.leasing.hosts(1)
+        self.leasing.create(0, 8)
+        refused = self.assertRaises(errors.LeaseRefused, self.create, 1, 9, 4)
+        for offer in refused.details['offers']:
+            lease_create.create(self.engine, leasing.posted(
+                offer, self.leasing.world.clock()), True)
+        self.assertEqual({'later', 'shorter'} & {
+            offer['kind'] for offer in refused.details['offers']},
+            {'later'})
+
+    def test_a_window_that_is_too_short(self):
+        self.leasing.hosts(1)
+        self.assertRaises(errors.InvalidValue, self.create, 1, 4, 4)
+
+    def test_asked_twice_with_one_key(self):
+        self.leasing.hosts(2)
+        one = self.create(None, 20, 4, key='mine')
+        self.leasing.world.clock.now += datetime.timedelta(minutes=1)
+        self.assertEqual(one.id, self.create(None, 20, 4, key='mine').id)
+
+    def test_what_the_project_may_have_counts_at_the_start(self):
+        self.leasing.hosts(3)
+        self.limit(2)
+        self.leasing.create(0, 5, leasing.wish(1))
+        self.assertEqual((5, 9), self.hours(
+            self.create(1, 20, 4, leasing.wish(2))))
+        self.assertRaises(errors.LeaseLimit, self.create, 1, 8, 4,
+                          leasing.wish(2))
+
+
+@servers.also
+class TestSlides(_Flexible):
+
+    def test_later_for_a_lease_that_came_later(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        lease = self.leasing.create(5, 7)
+        self.assertEqual((7, 11), self.hours(loose))
+        self.assertEqual((5, 7), self.hours(lease))
+        self.assertEqual(leasing.at(6),
+                         self.leasing.reload(loose).between.fix_at)
+        self.assertIn((loose.id, announce.SLID), self.told)
+        self.assert_sound()
+
+    def test_earlier_where_that_makes_room(self):
+        self.leasing.hosts(1)
+        first = self.leasing.create(3, 5)
+        loose = self.create(2, 10, 4)
+        self.assertEqual((5, 9), self.hours(loose))
+        self.leasing.end(first)
+        self.leasing.create(7, 30)
+        self.assertEqual((2, 6), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_dry_run_slides_nobody(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        before = leasing.tables_as_text(self.leasing.world)
+        lease_create.create(self.engine, leasing.ask(5, 7), True)
+        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual((4, 8), self.hours(loose))
+
+    def test_not_out_of_its_window(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 10, 4)
+        refused = self.leasing.refused(5, 7)
+        self.assertTrue(refused.details['reasons'][0]['proved'])
+        self.assertEqual((4, 8), self.hours(loose))
+
+    def test_not_once_it_is_fixed(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        self.leasing.world.clock.now = leasing.at(3)
+        self.assertEqual(1, lease_fix.fix(self.engine))
+        self.assertEqual(0, lease_fix.fix(self.engine))
+        self.assertIsNone(self.leasing.reload(loose).between.fix_at)
+        self.assertIn((loose.id, announce.FIXED), self.told)
+        self.leasing.refused(5, 7)
+        self.assertEqual((4, 8), self.hours(loose))
+
+    def test_not_when_it_is_due_to_be_fixed(self):
+        """Whether or not that has been done."""
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        self.leasing.world.clock.now = leasing.at(3)
+        self.leasing.refused(5, 7)
+        self.assertEqual((4, 8), self.hours(loose))
+
+    def test_never_to_where_its_owner_would_not_be_told(self):
+        """Earlier, but later than it would be fixed at once."""
+        self.leasing.hosts(1)
+        first = self.leasing.create(0, 5)
+        loose = self.create(0, 10, 4, fix_before=2 * HOUR)
+        self.leasing.end(first)
+        self.leasing.refused(5, 30)
+        self.assertEqual((5, 9), self.hours(loose))
+        self.leasing.create(7, 30)
+        self.assertEqual(leasing.at(2) + datetime.timedelta(minutes=1),
+                         self.leasing.reload(loose).start)
+        self.assert_sound()
+
+    def test_several_for_one(self):
+        self.leasing.hosts(2)
+        loose = [self.create(4, 20, 4) for _ in range(2)]
+        self.leasing.create(4, 6, leasing.wish(2))
+        self.assertEqual([(6, 10)] * 2, [self.hours(each) for each in loose])
+        self.assert_sound()
+
+    def test_for_one_whose_dates_are_open_too(self):
+        self.leasing.hosts(1)
+        loose = self.create(2, 20, 4)
+        self.leasing.create(10, 30)
+        lease = self.create(2, 6, 3)
+        self.assertEqual(((2, 5), (5, 9)),
+                         (self.hours(lease), self.hours(loose)))
+        self.assert_sound()
+
+    def test_with_its_project_and_its_instances(self):
+        self.leasing.compute_hosts(1)
+        loose = self.create(4, 20, 4, leasing.instances(4, 2))
+        self.leasing.create(4, 6, leasing.instances(1, 1))
+        self.assertEqual((6, 10), self.hours(loose))
+        self.assertEqual({leasing.PROJECT}, {
+            row.project_id for row in self.leasing.reload(loose).bookings})
+        self.assert_sound()
+
+    def test_not_beyond_what_its_project_may_have(self):
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        gold, silver = (leasing.wish(properties=leasing.of_class(name))
+                        for name in ('gold', 'silver'))
+        self.limit(1)
+        loose = self.create(4, 12, 4, gold, project_id='theirs')
+        self.leasing.create(8, 30, silver, project_id='theirs')
+        self.leasing.refused(5, 7, gold)
+        self.assertEqual((4, 8), self.hours(loose))
+        self.limit(2)
+        self.leasing.create(5, 7, gold)
+        self.assertEqual((7, 11), self.hours(loose))
+
+    def test_dates_that_its_owner_set_are_open_no_more(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        self.leasing.change(loose, end=9)
+        self.assertIsNone(self.leasing.reload(loose).between)
+        self.leasing.refused(5, 7)
+        self.assert_sound()
+
+    def test_its_own_dates_are_set_too(self):
+        """And then it stays, though they are those that it had."""
+        for dates in ({'start': 4, 'end': 8}, {'start': 4}, {'end': 8}):
+            self.leasing.hosts(1, resource_class='gold')
+            gold = leasing.wish(properties=leasing.of_class('gold'))
+            loose = self.create(4, 20, 4, gold)
+            self.leasing.change(loose, **dates)
+            self.assertIsNone(self.leasing.reload(loose).between)
+            self.assertEqual((4, 8), self.hours(loose))
+            self.leasing.refused(5, 7, gold)
+
+    def test_another_name_sets_no_dates(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        self.leasing.change(loose, name='other')
+        self.assertEqual(loose.between, self.leasing.reload(loose).between)
+
+    def test_nobody_is_told_once_it_has_started(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        self.leasing.world.clock.now = leasing.at(4.1)
+        self.leasing.bind()
+        self.assertEqual(1, lease_fix.fix(self.engine))
+        self.assertIsNone(self.leasing.reload(loose).between.fix_at)
+        self.assertNotIn((loose.id, announce.FIXED), self.told)
+        self.assertEqual(0, lease_fix.fix(self.engine))
+
+    def test_changed_meanwhile(self):
+        """Somebody ends it between its reading and the commit."""
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        read = db_leases.read_loose
+
+        def read_and_end(connection, *args):
+            db_leases.read_loose = read
+            found = read(connection, *args)
+            connection.rollback()
+            self.leasing.end(loose)
+            return found
+        db_leases.read_loose = read_and_end
+        self.addCleanup(setattr, db_leases, 'read_loose', read)
+        lease = self.leasing.create(5, 7)
+        self.assertEqual((5, 7), self.hours(lease))
+        self.assertEqual([lease.id], [each.id for each in self.leasing.all()])
+        self.assert_sound()
+
+
+class _Stalls(_Flexible):
+
+    def stall(self, hours):
+        """Have a process stand still between its plan and its commit."""
+        def wait():
+            self.leasing.world.clock.now += hours * HOUR
+        self.leasing.world.before_next_write(wait)
+
+
+@servers.also
+class TestStalls(_Stalls):
+    """A process stands still between a plan and its commit."""
+
+    def test_nobody_slides_into_the_past(self):
+        self.leasing.hosts(1)
+        first = self.leasing.create(0.5, 6)
+        loose = self.create(0, 12, 2)
+        self.leasing.end(first)
+        self.stall(5)
+        self.leasing.refused(6, 30)
+        self.assertEqual((6, 8), self.hours(loose))
+        self.assert_sound()
+
+    def test_nobody_slides_to_where_they_would_not_be_told(self):
+        """The start is ahead yet, but nearer than was agreed on."""
+        self.leasing.hosts(1)
+        first = self.leasing.create(0.5, 6)
+        loose = self.create(0, 12, 2)
+        self.leasing.end(first)
+        self.stall(0.5)
+        self.leasing.create(6, 30)
+        self.assertLess(leasing.at(1.5), self.leasing.reload(loose).start)
+        self.assert_sound()
+
+    def test_nobody_slides_who_is_to_be_fixed_meanwhile(self):
+        self.leasing.hosts(1)
+        loose = self.create(4, 20, 4)
+        self.stall(3.5)
+        self.leasing.refused(5, 7)
+        self.assertEqual((4, 8), self.hours(loose))
+
+    def test_nobody_that_waits_is_pulled_into_the_past(self):
+        self.leasing.hosts(1)
+        first = self.leasing.create(1, 6)
+        waits = self.leasing.create(2, 4, queue=True)
+        self.assertEqual((6, 8), self.hours(waits))
+        self.leasing.end(first)
+        self.stall(3)
+        self.assertEqual(1, lease_pull.pull(self.engine))
+        self.assertEqual((3, 5), self.hours(waits))
+        self.assert_sound()
+
+    def test_what_would_have_begun_is_planned_anew(self):
+        self.leasing.hosts(1)
+        self.stall(5)
+        lease = self.create(0, 20, 2)
+        self.assertEqual((5, 7), self.hours(lease))
+
+    def test_what_was_moved_and_would_have_begun_is_refused(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(8, 10)
+        self.stall(5)
+        self.assertRaises(errors.InvalidValue, self.leasing.change, lease,
+                          start=2)
+        self.assertEqual((8, 10), self.hours(lease))
+
+
+@servers.also
+class TestLimits(_Flexible):
+    """What all projects have together counts, where leases slide."""
+
+    def setUp(self):
+        super().setUp()
+        self.gold, self.silver = (
+            leasing.wish(properties=leasing.of_class(name))
+            for name in ('gold', 'silver'))
+
+    def most(self, project_id):
+        """Give how many hosts a project has at one instant at most."""
+        rows = [row for lease in self.leasing.all()
+                if lease.project_id == project_id for row in lease.bookings]
+        return max(sum(one.starts_at <= row.starts_at < one.ends_at
+                       for one in rows) for row in rows)
+
+    def test_two_of_one_project_slide(self):
+        self.leasing.hosts(2, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        self.limit(2)
+        loose = [self.create(4, 12, 4, self.gold, project_id='theirs')
+                 for _ in range(2)]
+        self.leasing.create(8, 30, self.silver, project_id='theirs')
+        refused = self.leasing.refused(5, 8, leasing.wish(
+            2, properties=leasing.of_class('gold')))
+        self.assertFalse(refused.details['reasons'][0]['proved'])
+        self.assertEqual([(4, 8)] * 2, [self.hours(each) for each in loose])
+        self.assertEqual(2, self.most('theirs'))
+
+    def test_its_project_gets_another_meanwhile(self):
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        self.limit(1)
+        loose = self.create(4, 20, 4, self.gold, project_id='theirs')
+        self.leasing.world.before_next_write(lambda: self.leasing.create(
+            8, 11, self.silver, project_id='theirs'))
+        self.assertRaises(errors.LeaseRefused, self.leasing.create, 5, 8,
+                          self.gold, project_id='others')
+        self.assertEqual((4, 8), self.hours(loose))
+        self.assertEqual(1, self.most('theirs'))
+        self.assert_sound()
+
+    def test_for_one_who_may_exceed_limits(self):
+        """Others may not, and do not slide to where they would."""
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        self.limit(1)
+        loose = self.create(4, 12, 4, self.gold, project_id='theirs')
+        self.leasing.create(8, 30, self.silver, project_id='theirs')
+        self.assertRaises(
+            errors.LeaseRefused, lease_create.create, self.engine,
+            leasing.ask(5, 7, self.gold), False, limits.NONE)
+        self.assertEqual((4, 8), self.hours(loose))
+
+    def test_what_a_limit_keeps_from_being_tried_is_not_proved(self):
+        """At half past three it could begin, were the other one elsewhere."""
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        self.limit(1)
+        self.create(2, 9, 3, self.gold, project_id='others')
+        self.leasing.create(1, 3.5, self.silver, project_id='theirs')
+        refused = self.assertRaises(
+            errors.LeaseRefused, self.create, 1, 5.5, 2, self.gold,
+            project_id='theirs')
+        self.assertFalse(refused.details['reasons'][0]['proved'])
+
+
+@servers.also
+class TestProofs(_Flexible):
+    """What is said to be proved holds however leases slide."""
+
+    def setUp(self):
+        super().setUp()
+        self.gold, self.silver = (
+            leasing.wish(properties=leasing.of_class(name))
+            for name in ('gold', 'silver'))
+
+    def proved(self, action, *args, **more):
+        refused = self.assertRaises(errors.LeaseRefused, action, *args,
+                                    **more)
+        return refused.details['reasons'][0]['proved']
+
+    def test_not_where_the_search_was_given_up(self):
+        """Because it took too long; a dry run is no other."""
+        self.leasing.hosts(1)
+        self.create(4, 10, 4)
+        self.assertTrue(self.proved(self.leasing.create, 5, 7))
+        self.addCleanup(setattr, lease_slides, '_LONGEST',
+                        lease_slides._LONGEST)
+        lease_slides._LONGEST = -1
+        for dry in (False, True):
+            self.assertFalse(self.proved(
+                lease_create.create, self.engine, leasing.ask(5, 7), dry))
+
+    def test_a_change_near_one_that_could_slide(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        self.create(3, 20, 4)
+        self.assertFalse(self.proved(self.leasing.change, lease, end=5))
+
+    def test_an_extension_near_one_that_could_slide(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(None, 3)
+        self.leasing.bind()
+        self.create(3, 20, 4)
+        self.assertFalse(self.proved(self.leasing.change, lease, end=5))
+
+    def test_a_change_with_more_hosts_than_there_are_left(self):
+        self.leasing.hosts(2)
+        self.create(3, 20, 4)
+        lease = self.leasing.create(3, 5)
+        self.assertFalse(self.proved(self.leasing.resize, lease, 2, 2))
+
+    def test_a_change_far_from_all_that_could_slide(self):
+        """They are on other hosts, or fixed."""
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        lease = self.leasing.create(5, 7, self.gold)
+        self.create(8, 40, 4, self.silver)
+        loose = self.create(7, 20, 4, self.gold)
+        self.leasing.world.clock.now = self.leasing.reload(
+            loose).between.fix_at - 2 * HOUR
+        self.assertFalse(self.proved(self.leasing.change, lease, end=9))
+        self.leasing.change(loose, end=12)
+        self.assertTrue(self.proved(self.leasing.change, lease, end=9))
+
+    def test_many_far_away_do_not_hide_one_that_is_near(self):
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(4, resource_class='silver')
+        self.addCleanup(setattr, lease_slides, '_LOOKED_AT',
+                        lease_slides._LOOKED_AT)
+        lease_slides._LOOKED_AT = 3
+        loose = self.create(4, 20, 4, self.gold)
+        for _ in range(4):
+            self.create(1000, 2000, 1, self.silver, project_id='others')
+        self.leasing.create(5, 7, self.gold)
+        self.assertEqual((7, 11), self.hours(loose))
+        # NOTE: others were not looked at, so that nothing is proved.
+        self.assertFalse(self.proved(self.leasing.create, 5, 6, self.gold))
+        self.assert_sound()
+
+    def test_the_nearest_are_looked_at_first(self):
+        self.leasing.hosts(5)
+        there = [self.create(first, 90, 4) for first in (60, 3, 30, 6, 10)]
+        order = []
+        for most in range(1, 6):
+            with self.engine.database.read() as connection:
+                found, is_all = db_leases.read_loose(
+                    connection, self.leasing.world.clock(), leasing.at(9),
+                    leasing.at(20), most)
+            self.assertEqual(most == 5, is_all)
+            order.extend({each.id for each in found} - set(order))
+        self.assertEqual([there[place].id for place in (3, 4, 2, 0, 1)],
+                         order)

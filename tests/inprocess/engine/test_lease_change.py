@@ -1,0 +1,604 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Changing leases: what may change when, and that it is all or nothing."""
+
+import dataclasses
+
+from ironic_reservations import errors
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.model import leases
+from tests import leasing
+from tests import world
+
+HOUR_LATER = leasing.at(1)
+
+
+class _Changes(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.leasing = leasing.Leasing(self.new_world())
+        self.engine = self.leasing.engine
+
+    def assert_sound(self):
+        self.assertEqual([], self.leasing.overlaps())
+        self.assertEqual({}, self.leasing.stale())
+
+    def assert_refused(self, error, lease, **changes):
+        """Assert that a change is refused, and changes nothing."""
+        before = leasing.tables_as_text(self.leasing.world)
+        refusal = self.assertRaises(error, self.leasing.change, lease,
+                                    **changes)
+        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        return refusal
+
+    def windows(self, lease):
+        return {(booking.starts_at, booking.ends_at)
+                for booking in self.leasing.reload(lease).bookings}
+
+
+class TestWindow(_Changes):
+
+    def test_extension_of_a_lease_to_come(self):
+        """Its bookings, its events and the lease itself end later."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3, leasing.wish(2))
+        answered = self.leasing.change(lease, end=5)
+        read = self.leasing.reload(lease)
+        self.assertEqual((leasing.at(1), leasing.at(5), leasing.at(4)),
+                         (read.start, read.end, read.before_end))
+        self.assertEqual(read.end, answered.end)
+        self.assertEqual({(leasing.at(1), leasing.at(5))},
+                         self.windows(lease))
+        self.assertEqual([leasing.at(hour) for hour in (1, 4, 5)],
+                         [event.time for event in read.events])
+        self.assert_sound()
+
+    def test_extension_moves_other_leases(self):
+        """Those that have not started make room."""
+        self.leasing.hosts(2)
+        first = self.leasing.create(0, 2)
+        second = self.leasing.create(3, 5)
+        self.assertEqual(self.leasing.nodes(first),
+                         self.leasing.nodes(second))
+        self.leasing.change(first, end=4)
+        self.assertNotEqual(self.leasing.nodes(first),
+                            self.leasing.nodes(second))
+        self.assert_sound()
+
+    def test_extension_of_an_active_lease_whose_host_is_booked_later(self):
+        """The later one moves; the host that is in use stays.
+
+        Blazar: refuses where a held host has a later booking, even with other
+        hosts free.
+        """
+        self.leasing.hosts(2)
+        active = self.leasing.create(0, 2)
+        later = self.leasing.create(2, 5)
+        self.leasing.bind()
+        there = self.leasing.nodes(active)
+        self.assertEqual(there, self.leasing.nodes(later))
+        self.leasing.change(active, end=4)
+        self.assertEqual(there, self.leasing.nodes(active))
+        self.assertNotEqual(there, self.leasing.nodes(later))
+        self.assertEqual({(leasing.at(0), leasing.at(4))},
+                         self.windows(active))
+        self.assert_sound()
+
+    def test_extension_that_nobody_can_make_room_for_is_refused(self):
+        """The lease stays as it is, and the reason is told."""
+        self.leasing.hosts(2)
+        active = self.leasing.create(0, 2)
+        self.leasing.create(2, 5, leasing.wish(2), project_id='theirs')
+        self.leasing.bind()
+        refusal = self.assert_refused(errors.LeaseRefused, active,
+                                      end=3)
+        reason, = refusal.details['reasons']
+        self.assertEqual(('shortage', 1), (reason['code'],
+                                           reason['hosts_short']))
+        self.assertEqual([False], [blocker['own'] for blocker
+                                   in reason['blockers']])
+
+    def test_extension_never_takes_the_host_of_a_started_lease(self):
+        """Another lease that has started does not move."""
+        self.leasing.hosts(1)
+        first = self.leasing.create(0, 1)
+        self.leasing.create(1, 3)
+        self.leasing.clock_passes(0.5)
+        self.assert_refused(errors.LeaseRefused, first, end=2)
+
+    def test_shortened_lease_leaves_its_host_to_others(self):
+        """What is given up can be had."""
+        self.leasing.hosts()
+        lease = self.leasing.create(0, 4)
+        self.leasing.refused(2, 4)
+        self.leasing.bind()
+        self.leasing.change(lease, end=2)
+        self.leasing.create(2, 4)
+        self.assert_sound()
+
+    def test_active_lease_that_ends_now_ends_now(self):
+        """A client that says "now" in whole minutes is not too late."""
+        self.leasing.hosts()
+        lease = self.leasing.create(0, 4)
+        self.leasing.bind()
+        self.leasing.world.clock.now = leasing.at(1)
+        self.leasing.world.clock.advance(30)
+        self.leasing.change(lease, end=1)
+        read = self.leasing.reload(lease)
+        self.assertLess(read.end, leasing.at(1.02))
+        self.assertEqual({read.end}, {end for _, end in self.windows(lease)})
+
+    def test_start_of_a_lease_to_come_moves_both_ways(self):
+        """Earlier and later, as long as there is room."""
+        self.leasing.hosts()
+        self.leasing.create(0, 1)
+        lease = self.leasing.create(3, 5)
+        for start in (2, 4, 1):
+            self.leasing.change(lease, start=start)
+            self.assertEqual({(leasing.at(start), leasing.at(5))},
+                             self.windows(lease))
+        self.assert_refused(errors.LeaseRefused, lease, start=0.5)
+        self.assert_sound()
+
+    def test_start_is_frozen_once_it_has_come(self):
+        """Bound or not, the lease has started with the clock."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 3)
+        self.leasing.world.clock.now = leasing.at(1)
+        self.assert_refused(errors.LeaseFrozen, lease, start=2)
+        self.leasing.bind()
+        self.assert_refused(errors.LeaseFrozen, lease, start=2)
+
+    def test_lease_that_is_over_can_only_be_renamed(self):
+        """Nothing of the past is changed."""
+        self.leasing.hosts()
+        lease = self.leasing.create(0, 1)
+        self.leasing.clock_passes(2)
+        wish = leases.WishChange(lease.reservations[0].id, most=2)
+        for changes in ({'end': 3}, {'wishes': (wish,)}, {'heal': True},
+                        {'before_end': leasing.at(0.5)}):
+            self.assert_refused(errors.LeaseFrozen, lease, **changes)
+        self.leasing.change(lease, name='renamed')
+        self.assertEqual('renamed', self.leasing.reload(lease).name)
+
+    def test_windows_that_make_no_sense_are_refused(self):
+        """As for a new lease."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 3)
+        for changes in ({'end': 1}, {'end': 0.5}, {'end': 0}, {'start': 3},
+                        {'start': -1}, {'before_end': leasing.at(0.5)}):
+            self.assert_refused(errors.InvalidValue, lease, **changes)
+        naive = leasing.at(4).replace(tzinfo=None)
+        for key in ('start', 'end', 'before_end'):
+            self.assertRaises(
+                (TypeError, ValueError), lease_change.change, self.engine,
+                lease.id, leases.LeaseChange(**{key: naive}))
+        self.assertEqual({(leasing.at(1), leasing.at(3))},
+                         self.windows(lease))
+
+    def test_end_that_was_told_to_be_near_is_told_again(self):
+        """An extension makes the end far once more."""
+        self.leasing.hosts()
+        lease = self.leasing.create(0, 2)
+        self.leasing.bind()
+        self.leasing.change(lease, end=4)
+        event = self.leasing.reload(lease).events[1]
+        self.assertEqual(
+            (leases.EventType.BEFORE_END, leasing.at(3),
+             leases.EventStatus.UNDONE),
+            (event.type, event.time, event.status))
+
+    def test_warning_keeps_its_distance_from_the_end(self):
+        """Unless it is said to be at another time."""
+        self.leasing.hosts()
+        lease = self.leasing.create(0, 4, before_end=leasing.at(2))
+        self.leasing.change(lease, end=5)
+        self.assertEqual(leasing.at(3), self.leasing.reload(lease).before_end)
+        self.leasing.change(lease, end=6, before_end=leasing.at(5.5))
+        self.assertEqual(leasing.at(5.5),
+                         self.leasing.reload(lease).before_end)
+
+    def test_time_for_cleaning_is_kept_after_an_extension(self):
+        """The next lease begins on a clean host, or the answer is no."""
+        self.leasing = leasing.Leasing(self.new_world(
+            leases__cleaning_time=1800))
+        self.engine = self.leasing.engine
+        self.leasing.hosts()
+        lease = self.leasing.create(0, 1)
+        self.leasing.create(2, 3)
+        self.leasing.bind()
+        self.leasing.change(lease, end=1.5)
+        self.assert_refused(errors.LeaseRefused, lease, end=1.75)
+
+    def test_extension_on_a_broken_host_pushes_no_other_lease_aside(self):
+        """A promise on a host in maintenance is a promise still."""
+        self.leasing.hosts(1)
+        active = self.leasing.create(0, 2)
+        later = self.leasing.create(2, 4)
+        self.leasing.bind()
+        (host,) = self.leasing.nodes(active)
+        self.leasing.break_node(host)
+        self.assert_refused(errors.LeaseRefused, active, end=3)
+        self.leasing.hosts(1)
+        self.leasing.change(active, end=3)
+        self.assertEqual({host}, self.leasing.nodes(active))
+        self.assertNotEqual({host}, self.leasing.nodes(later))
+        self.leasing.mend_node(host)
+        self.assert_sound()
+
+    def test_no_end_is_offered_where_others_have_to_move(self):
+        """On a broken host, an end was offered that was refused then."""
+        (broken,) = self.leasing.hosts(1)
+        active = self.leasing.create(0, 10)
+        self.leasing.create(15, 25)
+        self.leasing.hosts(1)
+        self.leasing.clock_passes(0.5)
+        self.leasing.create(18, 30)
+        self.leasing.break_node(broken)
+        refusal = self.assert_refused(errors.LeaseRefused, active, end=20)
+        self.assertEqual([], refusal.details['offers'])
+        self.assertNotIn('extended until', str(refusal))
+        self.assert_refused(errors.LeaseRefused, active, end=18)
+        self.leasing.change(active, end=15)
+        self.assert_sound()
+
+    def test_extension_on_a_host_that_was_closed_is_granted(self):
+        """A host that is closed to new leases keeps those that it has."""
+        (host,) = self.leasing.hosts()
+        lease = self.leasing.create(0, 2)
+        self.leasing.bind()
+        hosts.change(self.engine, self.leasing.host_id(host), {},
+                     reservable=False)
+        self.leasing.change(lease, end=4)
+        self.assertEqual({(leasing.at(0), leasing.at(4))},
+                         self.windows(lease))
+        self.assert_sound()
+
+
+class TestHosts(_Changes):
+
+    def test_lease_to_come_grows_and_shrinks(self):
+        """It keeps the hosts that it has, as far as it can."""
+        self.leasing.hosts(4)
+        lease = self.leasing.create(1, 2, leasing.wish(2))
+        first = self.leasing.nodes(lease)
+        self.leasing.resize(lease, 3, 4)
+        grown = self.leasing.nodes(lease)
+        self.assertEqual(4, len(grown))
+        self.assertTrue(first < grown)
+        self.leasing.resize(lease, 1, 1)
+        self.assertEqual(1, len(self.leasing.nodes(lease) & grown))
+        self.assert_sound()
+
+    def test_active_lease_grows_by_hosts_that_are_ready(self):
+        """What it has it keeps, and what it gets begins now."""
+        self.leasing.hosts(3)
+        lease = self.leasing.create(0, 4)
+        self.leasing.bind()
+        there = self.leasing.nodes(lease)
+        self.leasing.world.clock.now = HOUR_LATER
+        self.leasing.resize(lease, 2, 3)
+        read = self.leasing.reload(lease)
+        self.assertEqual(3, len(self.leasing.nodes(lease)))
+        self.assertTrue(there < self.leasing.nodes(lease))
+        self.assertEqual(
+            [(leasing.at(0), leasing.BOUND)]
+            + [(leasing.at(1), leasing.PLANNED)] * 2,
+            [(each.starts_at, each.state) for each in read.bookings])
+        self.assert_sound()
+
+    def test_active_lease_that_cannot_grow_stays_as_it_is(self):
+        """All or nothing: not even its end moves."""
+        self.leasing.hosts(1)
+        lease = self.leasing.create(0, 4)
+        self.leasing.bind()
+        self.assert_refused(
+            errors.LeaseRefused, lease, end=5, wishes=(leases.WishChange(
+                lease.reservations[0].id, least=2, most=2),))
+
+    def test_active_lease_shrinks_by_hosts_that_are_not_deployed(self):
+        """What somebody uses stays, or is named by its owner."""
+        self.leasing.hosts(3)
+        lease = self.leasing.create(0, 4, leasing.wish(3))
+        self.leasing.bind()
+        one, two, three = sorted(self.leasing.nodes(lease))
+        for node in (one, two):
+            self.leasing.world.ironic.deploy(node, world.new_uuid())
+        self.leasing.refresh()
+        self.leasing.resize(lease, 1, 2)
+        self.assertEqual({one, two}, self.leasing.nodes(lease))
+        self.assertEqual([three], [
+            each.node_uuid for each in self.leasing.reload(lease).bookings
+            if each.state is leasing.ENDING])
+        self.assert_refused(errors.LeaseFrozen, lease, wishes=(
+            leases.WishChange(lease.reservations[0].id, 1, 1),))
+        self.leasing.resize(lease, give_back=[one])
+        self.assertEqual({two}, self.leasing.nodes(lease))
+        self.assert_sound()
+
+    def test_host_that_is_given_back_is_not_made_good_for(self):
+        """The lease has one fewer, and wants one fewer."""
+        self.leasing.hosts(4)
+        lease = self.leasing.create(0, 4, leasing.wish(3))
+        self.leasing.bind()
+        gone = min(self.leasing.nodes(lease))
+        self.leasing.resize(lease, give_back=[gone])
+        reservation, = self.leasing.reload(lease).reservations
+        self.assertEqual((2, 2), (reservation.least, reservation.most))
+        self.assertEqual(2, len(self.leasing.nodes(lease)))
+        self.assertNotIn(gone, self.leasing.nodes(lease))
+
+    def test_host_that_is_given_back_is_not_given_again_at_once(self):
+        """It has to be cleaned first, whoever wants it."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(0, 4, leasing.wish(2))
+        self.leasing.bind()
+        self.leasing.world.clock.now = HOUR_LATER
+        gone = min(self.leasing.nodes(lease))
+        self.assert_refused(
+            errors.LeaseRefused, lease, wishes=(leases.WishChange(
+                lease.reservations[0].id, 2, 2, give_back=(gone,)),))
+        self.leasing.resize(lease, give_back=[gone])
+        self.assert_refused(
+            errors.LeaseRefused, lease, wishes=(leases.WishChange(
+                lease.reservations[0].id, 2, 2),))
+        self.leasing.refused(None, 4)
+        (new,) = self.leasing.hosts()
+        self.leasing.resize(lease, 2, 2)
+        self.assertIn(new, self.leasing.nodes(lease))
+        self.assert_sound()
+
+    def test_host_that_is_being_taken_back_is_no_room_for_others(self):
+        """Nobody is moved onto it by a later change of the same lease."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(0, 4, leasing.wish(2))
+        self.leasing.bind()
+        self.leasing.world.clock.now = HOUR_LATER
+        gone = min(self.leasing.nodes(lease))
+        self.leasing.resize(lease, give_back=[gone])
+        self.leasing.change(lease, end=5)
+        self.assertEqual(
+            [leasing.at(1)],
+            [each.ends_at for each in self.leasing.reload(lease).bookings
+             if each.state is leasing.ENDING])
+        self.assert_sound()
+
+    def test_last_host_cannot_be_given_back(self):
+        """Who needs none ends the lease; none is swapped silently."""
+        self.leasing.hosts(4)
+        lease = self.leasing.create(0, 4, leasing.wish(2))
+        wish = leases.WishChange(
+            lease.reservations[0].id,
+            give_back=tuple(self.leasing.nodes(lease)))
+        self.assert_refused(errors.InvalidValue, lease, wishes=(wish,))
+        self.leasing.bind()
+        self.assert_refused(errors.InvalidValue, lease, wishes=(wish,))
+
+    def test_host_that_a_lease_does_not_have_cannot_be_given_back(self):
+        """Whether it has started or not."""
+        hosts_there = set(self.leasing.hosts(3))
+        lease = self.leasing.create(0.5, 4, leasing.wish(2))
+        (other,) = hosts_there - self.leasing.nodes(lease)
+        for _ in range(2):
+            self.assert_refused(
+                errors.InvalidValue, lease, wishes=(leases.WishChange(
+                    lease.reservations[0].id, give_back=(other,)),))
+            self.leasing.clock_passes(1)
+
+    def test_host_given_back_before_the_start_is_the_one_that_goes(self):
+        """What is named goes, though nothing has started."""
+        self.leasing.hosts(3)
+        lease = self.leasing.create(1, 4, leasing.wish(3))
+        gone = min(self.leasing.nodes(lease))
+        self.leasing.resize(lease, give_back=[gone])
+        self.assertEqual(2, len(self.leasing.nodes(lease)))
+        self.assertNotIn(gone, self.leasing.nodes(lease))
+        self.assert_sound()
+
+    def test_properties_of_a_lease_to_come_can_change(self):
+        """It gets hosts that are as it asks now, or stays."""
+        self.leasing.hosts(1, resource_class='gold')
+        silver = self.leasing.hosts(1, resource_class='silver')
+        lease = self.leasing.create(
+            1, 2, leasing.wish(properties=leasing.of_class('gold')))
+        key = lease.reservations[0].id
+        self.leasing.change(lease, wishes=(leases.WishChange(
+            key, resource_properties=leasing.of_class('silver')),))
+        self.assertEqual(set(silver), self.leasing.nodes(lease))
+        self.assert_refused(
+            errors.LeaseRefused, lease, wishes=(leases.WishChange(
+                key, resource_properties=leasing.of_class('bronze')),))
+        self.assert_sound()
+
+    def test_properties_of_an_active_lease_cannot_exclude_its_hosts(self):
+        """What has started stays where it is."""
+        self.leasing.hosts(2, resource_class='gold')
+        lease = self.leasing.create(0, 2)
+        self.leasing.bind()
+        key = lease.reservations[0].id
+        self.assert_refused(
+            errors.LeaseFrozen, lease, wishes=(leases.WishChange(
+                key, resource_properties=leasing.of_class('silver')),))
+        self.leasing.change(lease, wishes=(leases.WishChange(
+            key, resource_properties=leasing.of_class('gold')),))
+
+    def test_unknown_reservation_is_refused(self):
+        """Reservations are changed, and none is added."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        self.assert_refused(errors.InvalidValue, lease, wishes=(
+            leases.WishChange(world.new_uuid(), most=2),))
+
+    def test_numbers_that_make_no_sense_are_refused(self):
+        """As for a new lease."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 2)
+        for least, most in ((0, 1), (2, 1), (-1, None), (3, None),
+                            (None, 0)):
+            self.assert_refused(errors.InvalidValue, lease, wishes=(
+                leases.WishChange(lease.reservations[0].id, least, most),))
+
+
+class TestLease(_Changes):
+
+    def test_rename_leaves_everything_else(self):
+        """No booking is even looked at."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        before = self.leasing.rows()
+        self.leasing.change(lease, name='renamed')
+        self.assertEqual('renamed', self.leasing.reload(lease).name)
+        self.assertEqual(before, self.leasing.rows())
+
+    def test_no_change_changes_nothing(self):
+        """Not even when it was changed."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        before = leasing.tables_as_text(self.leasing.world)
+        for changes in ({}, {'end': 2}, {'start': 1}, {'name': lease.name}):
+            self.leasing.change(lease, **changes)
+            self.assertEqual(before,
+                             leasing.tables_as_text(self.leasing.world))
+
+    def test_lease_of_another_project_does_not_exist(self):
+        """Nobody learns of the leases of others."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        change = leases.LeaseChange(name='theirs')
+        self.assertRaises(errors.LeaseNotFound, lease_change.change,
+                          self.engine, lease.id, change, 'theirs')
+        self.assertRaises(errors.LeaseNotFound, lease_change.change,
+                          self.engine, world.new_uuid(), change)
+        lease_change.change(self.engine, lease.id, change, leasing.PROJECT)
+
+    def test_dry_run_writes_nothing(self):
+        """It answers as if, and leaves every row as it was."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(0, 2)
+        self.leasing.create(3, 5)
+        before = leasing.tables_as_text(self.leasing.world)
+        answer = lease_change.change(
+            self.engine, lease.id, leases.LeaseChange(end=leasing.at(4)),
+            dry_run=True)
+        self.assertEqual(leasing.at(4), answer.end)
+        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assert_sound()
+
+
+class TestRaces(_Changes):
+
+    def setUp(self):
+        super().setUp()
+        self.other = leasing.Leasing(self.leasing.world,
+                                     self.leasing.world.another_engine())
+
+    def before_the_next_look(self, action):
+        """Have something happen after the lease was read, before the rest.
+        """
+        class Interrupted:
+            def snapshot(_, *args, **kwargs):
+                if actions:
+                    actions.pop()()
+                return self.engine.snapshots.snapshot(*args, **kwargs)
+
+            def __getattr__(_, name):
+                return getattr(self.engine.snapshots, name)
+        actions = [action]
+        return leasing.Leasing(self.leasing.world, dataclasses.replace(
+            self.engine, snapshots=Interrupted()))
+
+    def test_host_taken_between_plan_and_commit(self):
+        """Who is outrun plans again."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(0, 2)
+        self.leasing.bind()
+        self.leasing.world.before_next_write(lambda: self.other.create(2, 4))
+        self.leasing.change(lease, end=3)
+        self.leasing.world.before_next_write(lambda: self.other.create(3, 4))
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
+                          end=4)
+        self.assert_sound()
+
+    def test_lease_changed_between_plan_and_commit(self):
+        """The second change is made to what the first one left."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 2)
+        self.leasing.world.before_next_write(
+            lambda: self.other.change(lease, name='renamed', end=4))
+        self.leasing.resize(lease, 2, 2)
+        read = self.leasing.reload(lease)
+        self.assertEqual(('renamed', leasing.at(4), 2),
+                         (read.name, read.end, len(read.bookings)))
+        self.assertEqual({(leasing.at(1), leasing.at(4))},
+                         self.windows(lease))
+        self.assert_sound()
+
+    def test_lease_started_between_plan_and_commit(self):
+        """What has started meanwhile is not moved any more."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3)
+        there = self.leasing.nodes(lease)
+
+        def start():
+            self.other.clock_passes(1)
+        self.leasing.world.before_next_write(start)
+        self.leasing.change(lease, end=4)
+        self.assertEqual(there, self.leasing.nodes(lease))
+        self.assertEqual([leasing.BOUND], [
+            each.state for each in self.leasing.reload(lease).bookings])
+        self.assert_sound()
+
+    def _pushed(self):
+        """Make a lease, and give what has it moved by another process."""
+        for name in ('gold', 'silver'):
+            self.leasing.hosts(resource_class=name)
+        lease = self.leasing.create(4, 6)
+        (there,) = self.leasing.nodes(lease)
+        name = self.leasing.world.ironic.there[there].resource_class
+
+        def push():
+            self.other.create(3, 5, leasing.wish(
+                properties=leasing.of_class(name)))
+            self.assertNotEqual({there}, self.leasing.nodes(lease))
+            self.assertEqual({}, self.other.stale())
+        return lease, push
+
+    def test_lease_moved_after_it_was_read(self):
+        """What is planned anew is where it is now, not where it was."""
+        lease, push = self._pushed()
+        self.before_the_next_look(push).change(lease, end=7)
+        self.assertEqual({(leasing.at(4), leasing.at(7))},
+                         self.windows(lease))
+        self.assert_sound()
+        self.assertEqual({}, self.other.stale())
+
+    def test_lease_moved_before_its_end_was_written(self):
+        """No process goes on seeing a booking that is gone."""
+        lease, push = self._pushed()
+        self.leasing.world.before_next_write(push)
+        self.leasing.end(lease)
+        self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
+        self.assert_sound()
+        self.assertEqual({}, self.other.stale())
+
+    def test_lease_ended_between_plan_and_commit(self):
+        """What is gone is not found."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        self.leasing.world.before_next_write(lambda: self.other.end(lease))
+        self.assertRaises(errors.LeaseNotFound, self.leasing.change, lease,
+                          end=4)
+        self.assertEqual([], self.leasing.rows())
+        self.assert_sound()

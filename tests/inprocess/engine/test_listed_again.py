@@ -1,0 +1,107 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases that are listed again: what has not changed is not read again."""
+
+import dataclasses
+from unittest import mock
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import lease_parts
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine.leases import find
+from ironic_reservations.model import leases
+from tests import leasing
+from tests import servers
+from tests import world
+
+
+@servers.also
+class TestListedAgain(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        self.leasing = leasing.Leasing(self.world)
+        self.other = leasing.Leasing(self.world, self.world.another_engine())
+        self.leasing.hosts(3)
+        self.leases = [self.leasing.create(hour, hour + 2, leasing.wish())
+                       for hour in (1, 4, 7)]
+        self.addCleanup(lambda: self.assertEqual({}, self.leasing.stale()))
+
+    def page(self):
+        return find.page(self.world.engine)
+
+    def parts_read(self):
+        """Return of how many leases the events were read for a page."""
+        rows = []
+
+        def note(connection, cursor, statement, parameters, *rest):
+            if 'FROM lease_events' in statement:
+                rows.append(len(parameters))
+        made = self.world.engine.database.engine
+        sa.event.listen(made, 'after_cursor_execute', note)
+        try:
+            self.page()
+        finally:
+            sa.event.remove(made, 'after_cursor_execute', note)
+        return rows
+
+    def test_page_is_read_once(self):
+        self.assertEqual([3], self.parts_read())
+        self.assertEqual([], self.parts_read())
+        self.assertEqual({each.id for each in self.leases},
+                         {each.id for each in self.page()})
+
+    def test_lease_that_another_process_changes_is_read_alone(self):
+        self.page()
+        changed = self.other.change(self.leases[1], end=6.5)
+        self.assertEqual([1], self.parts_read())
+        self.assertEqual(leasing.at(6.5), next(
+            event.time for each in self.page() if each.id == changed.id
+            for event in each.events if event.type == 'end_lease'))
+
+    def test_booking_that_moves_is_seen_though_the_lease_is_the_same(self):
+        self.page()
+        node, = self.leasing.nodes(self.leases[0])
+        # NOTE: takes the node from now on, and moves the lease off it.
+        self.world.reserve(node, expires_at=leasing.at(2))
+        self.assertEqual([], self.parts_read())
+        self.assertNotIn(node, {
+            booking.node_uuid for each in self.page()
+            if each.id == self.leases[0].id for booking in each.bookings})
+
+    def test_what_was_read_first_is_forgotten_first(self):
+        with mock.patch.object(lease_parts, '_MOST', 2):
+            self.page()
+            self.assertEqual([1], self.parts_read())
+
+    def test_events_of_one_instant_are_in_the_order_of_a_life(self):
+        """The end of a short lease is near at its start."""
+        short = self.leasing.create(10, 10.5)
+        self.page()
+        with self.world.engine.database.write() as connection:
+            # NOTE: a row that is written anew is read last on PostgreSQL.
+            for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
+                before, = db_leases.read(connection, (short.id,))
+                assert db_leases.update(
+                    connection, before, dataclasses.replace(
+                        before, events=tuple(
+                            dataclasses.replace(
+                                each, status=leases.EventStatus.DONE)
+                            if each.type is kind else each
+                            for each in before.events)), None)
+                read, = db_leases.read(connection, (short.id,))
+                self.assertEqual([*leases.EventType],
+                                 [each.type for each in read.events])
+        self.assertEqual({}, self.leasing.stale())

@@ -1,0 +1,539 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a process knows: what it commits itself, what others do, and when."""
+
+import contextlib
+import dataclasses
+import os
+import threading
+from unittest import mock
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import changes as db_changes
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import tables
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import seen
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine import sweep
+from ironic_reservations.planner import planning
+from tests import leasing
+from tests import world
+
+
+class _TestCase(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        self.engine = self.world.engine
+        self.cache = self.engine.snapshots
+        self.leasing = leasing.Leasing(self.world)
+        self.other = leasing.Leasing(self.world, self.world.another_engine())
+
+    def snapshot(self, cache=None):
+        return (cache or self.cache).snapshot(self.engine.database,
+                                              self.world.clock())
+
+    def promised(self, found=None):
+        found = found or self.snapshot()
+        return {(row.node_uuid, row.starts_at, row.ends_at)
+                for here in found.standings if here is not None
+                for row, _ in here.promised}
+
+    def statements(self):
+        """Give the queries that a snapshot takes."""
+        seen = []
+
+        def note(connection, cursor, statement, *rest):
+            seen.append(statement)
+        made = self.engine.database.engine
+        sa.event.listen(made, 'after_cursor_execute', note)
+        try:
+            self.snapshot()
+        finally:
+            sa.event.remove(made, 'after_cursor_execute', note)
+        return [each for each in seen if each.startswith('SELECT')]
+
+    def assert_sound(self):
+        self.assertEqual({}, self.leasing.stale())
+        self.assertEqual([], self.leasing.overlaps())
+
+    @contextlib.contextmanager
+    def after_the_sums(self, act):
+        """Have something happen when the sums of a reading are there."""
+        read, acts = db_nodes.read_sums, [act]
+
+        def read_sums(connection):
+            found = read(connection)
+            if acts:
+                acts.pop()()
+            return found
+        with mock.patch.object(db_nodes, 'read_sums', read_sums):
+            yield
+
+
+class TestOwn(_TestCase):
+    """What a process commits itself it does not read."""
+
+    def test_lease_is_not_read_again(self):
+        self.leasing.hosts(2)
+        self.snapshot()
+        for act in (lambda: self.leasing.create(1, 2),
+                    lambda: self.leasing.change(self.leasing.all()[0], end=5),
+                    lambda: self.leasing.end(self.leasing.all()[0])):
+            act()
+            self.assertEqual(1, len(self.statements()))
+            self.assert_sound()
+
+    def test_lease_of_instances_is_not_read_again(self):
+        self.leasing.hosts(2, properties=leasing.sizes(4))
+        self.snapshot()
+        lease = self.leasing.create(1, 2, leasing.instances(2, 2))
+        self.assertEqual(1, len(self.statements()))
+        self.assert_sound()
+        self.leasing.end(self.leasing.reload(lease))
+        self.assertEqual(1, len(self.statements()))
+        self.assert_sound()
+
+    def test_bookings_of_others_that_moved_are_not_read_again(self):
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.create(2, 4)
+        self.leasing.hosts(1, resource_class='silver')
+        before = self.promised()
+        wish = leasing.wish(properties='["!=", "$resource_class", "silver"]')
+        self.leasing.create(1, 3, wish)
+        self.assertEqual(1, len(self.statements()))
+        self.assertFalse(before <= self.promised())
+        self.assert_sound()
+
+    def test_one_that_is_at_another_generation_is_left_alone(self):
+        """What is not known of others would be lost."""
+        self.leasing.hosts(1)
+        known = self.snapshot()
+        uuid, generation = known.generation(0)
+        before = self.promised(known)
+        self.cache.commit({uuid: generation + 1}, self.world.clock())
+        self.assertEqual(generation, self.snapshot().generation(0)[1])
+        self.other.create(1, 2)
+        self.cache.commit({uuid: generation + 5}, self.world.clock())
+        self.assertNotEqual(before, self.promised())
+        self.assert_sound()
+
+    def test_one_that_names_too_few_nodes_is_left_alone(self):
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 2)
+        (row,) = self.leasing.reload(lease).bookings
+        known = self.snapshot()
+        (other,) = {*known.fleet.uuids} - {row.node_uuid}
+        number = known.fleet.number(other)
+        for changed in ({'removed': [row]},
+                        {'added': snapshots.promised(lease, [row])},
+                        {'homes': {row: other}}):
+            self.cache.commit(dict([known.generation(number)]),
+                              self.world.clock(), **changed)
+            self.assert_sound()
+
+    def test_one_whose_booking_is_not_there_is_left_alone(self):
+        (node,) = self.leasing.hosts(1)
+        lease = self.leasing.reload(self.leasing.create(1, 2))
+        row = dataclasses.replace(lease.bookings[0], uuid=world.new_uuid())
+        known = dict([self.snapshot().generation(0)])
+        for changed in ({'removed': [row]}, {'homes': {row: node}}):
+            self.cache.commit(known, self.world.clock(), **changed)
+            self.assert_sound()
+
+    def test_node_that_is_no_host_is_left_alone(self):
+        uuids = self.world.enrol()
+        self.leasing.hosts(1)
+        self.snapshot()
+        self.cache.commit({uuids[0]: 1}, self.world.clock())
+        self.assert_sound()
+
+    def test_commit_during_a_reading_stays(self):
+        """The reading has older rows; and the sum of both is as it was."""
+        self.leasing.hosts(2)
+        known = self.snapshot()
+        (row,) = self.other.reload(self.other.create(1, 2)).bookings
+
+        def commit():
+            # NOTE: written by another engine, since one thread does it all.
+            lease = self.other.reload(self.other.create(1, 2))
+            (mine,) = lease.bookings
+            self.assertNotEqual(row.node_uuid, mine.node_uuid)
+            self.cache.commit(
+                dict([known.generation(known.fleet.number(mine.node_uuid))]),
+                self.world.clock(),
+                added=snapshots.promised(lease, lease.bookings))
+        with self.after_the_sums(commit):
+            self.assertEqual(2, len(self.promised()))
+        self.assertEqual(1, len(self.statements()))
+        self.assert_sound()
+
+
+class TestOthers(_TestCase):
+    """What others commit is read, and nothing more."""
+
+    def test_change_is_seen(self):
+        self.leasing.hosts(3)
+        before = self.promised()
+        self.other.create(1, 2)
+        self.assertEqual(1, len(self.promised() - before))
+        self.assert_sound()
+
+    def test_nothing_is_read_again(self):
+        self.leasing.hosts(3)
+        self.other.create(1, 2)
+        self.snapshot()
+        self.assertEqual(1, len(self.statements()))
+
+    def test_node_that_is_used_no_more_is_seen(self):
+        (node,) = self.leasing.hosts(1)
+        self.snapshot()
+        with self.world.engine.database.write() as connection:
+            token = world.new_uuid()
+            commit.commit(connection, seen.read(connection, [node]),
+                          self.world.clock())
+            db_passages.insert(connection, node, token, None, None,
+                               self.world.clock())
+        self.assertTrue(self.snapshot().standing(0).busy)
+        self.assertEqual(2, len(self.statements()))
+        with self.world.engine.database.write() as connection:
+            db_passages.delete(connection, token, node)
+        self.assertFalse(self.snapshot().standing(0).busy)
+        self.assert_sound()
+
+
+class TestChanges(_TestCase):
+    """What is newer than what is known is enough for who only tries."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts(3)
+        self.snapshot()
+
+    def quick(self):
+        return self.cache.snapshot(self.engine.database, self.world.clock(),
+                                   compared=False)
+
+    def older_release(self, act):
+        """Have something happen that nobody writes down."""
+        with mock.patch.object(db_changes, 'insert'):
+            return act()
+
+    @contextlib.contextmanager
+    def no_time_passes(self):
+        with mock.patch.object(snapshots, '_COMPARED', 3600):
+            yield
+
+    def test_own_are_known(self):
+        with self.no_time_passes():
+            self.leasing.create(1, 2)
+            with mock.patch.object(db_nodes, 'read_sums',
+                                   side_effect=AssertionError):
+                found = self.quick()
+                self.leasing.create(1, 2)
+        self.assertFalse(found.compared)
+        self.assertEqual(1, len(self.promised(found)))
+        self.assertEqual(2, len(self.promised()))
+        self.assert_sound()
+
+    def test_those_of_others_are_read(self):
+        with self.no_time_passes():
+            self.other.create(1, 2)
+            found = self.quick()
+        self.assertTrue(found.compared)
+        self.assertEqual(1, len(self.promised(found)))
+
+    def test_what_ironic_says_is_read(self):
+        (node,) = self.leasing.hosts(1)
+        self.snapshot()
+        with self.no_time_passes():
+            self.world.ironic.change(node, maintenance=True)
+            self.world.refresh()
+            found = self.quick()
+            self.assertFalse(found.usable >> found.fleet.number(node) & 1)
+            # NOTE: a change without a generation is read once, not for ever.
+            self.assertTrue(found.compared)
+            self.assertFalse(self.quick().compared)
+            self.world.ironic.change(node, maintenance=False)
+            self.world.refresh()
+            self.snapshot()
+            self.quick()
+            self.assertFalse(self.quick().compared)
+
+    def test_what_nobody_wrote_down_is_found_in_a_second(self):
+        with self.no_time_passes():
+            self.older_release(lambda: self.other.create(1, 2))
+            self.assertEqual(set(), self.promised(self.quick()))
+        with mock.patch.object(snapshots, '_COMPARED', 0):
+            found = self.quick()
+        self.assertTrue(found.compared)
+        self.assertEqual(1, len(self.promised(found)))
+
+    def test_what_nobody_wrote_down_costs_another_attempt(self):
+        """And there is never a second owner."""
+        with self.no_time_passes():
+            for _ in range(2):
+                self.older_release(lambda: self.other.create(1, 2))
+            self.leasing.create(1, 2)
+            self.assertRaises(errors.LeaseRefused, self.leasing.create, 1, 2)
+        self.assert_sound()
+
+    def test_nobody_is_refused_for_what_is_over(self):
+        with self.no_time_passes():
+            there = [self.other.create(1, 2) for _ in range(3)]
+            self.quick()
+            self.older_release(lambda: self.other.end(there[0]))
+            self.leasing.create(1, 2)
+            self.older_release(lambda: self.other.end(there[1]))
+            mine = self.leasing.all()[-1]
+            self.older_release(lambda: self.other.create(2, 4))
+            self.leasing.change(mine, end=3)
+        self.assert_sound()
+
+    def test_refusal_that_is_true_is_planned_once(self):
+        with self.no_time_passes():
+            for _ in range(3):
+                self.leasing.create(1, 2)
+            plan = planning.plan
+            with mock.patch.object(planning, 'plan',
+                                   side_effect=plan) as planned:
+                self.assertRaises(errors.LeaseRefused, self.leasing.create,
+                                  1, 2)
+            # Its counter-offers are planned in another way.
+            self.assertEqual(1, sum(len(each.args) == 2 for each
+                                    in planned.call_args_list))
+
+    def test_who_has_to_know_for_sure_does(self):
+        """Also where it shares a reading with somebody who need not."""
+        with self.no_time_passes():
+            self.older_release(lambda: self.other.create(1, 2))
+            self.assertEqual(set(), self.promised(self.quick()))
+            self.assertEqual(1, len(self.promised()))
+
+    def test_late_one_is_found(self):
+        """Its number is lower than one that has been seen."""
+        with self.no_time_passes():
+            self.other.create(1, 2)
+            self.quick()
+            seen = self.cache._seq
+            with self.engine.database.write() as connection:
+                connection.execute(sa.insert(tables.changes).values(
+                    seq=seen + 3, node_uuid=self.node(0), generation=0))
+            self.quick()
+            self.assertEqual({seen + 1, seen + 2}, {*self.cache._missing})
+            self.older_release(lambda: self.other.create(1, 2))
+            (node, generation), = [
+                (uuid, node.generation) for uuid, node in self.nodes().items()
+                if node.generation > self.cache._versions[uuid].generation]
+            with self.engine.database.write() as connection:
+                connection.execute(sa.insert(tables.changes).values(
+                    seq=seen + 1, node_uuid=node, generation=generation))
+            self.assertEqual(2, len(self.promised(self.quick())))
+            self.quick()
+            self.assertEqual({seen + 2}, {*self.cache._missing})
+            with mock.patch.object(snapshots, '_OPEN', 0):
+                self.quick()
+            self.assertEqual({}, self.cache._missing)
+
+    def test_no_more_than_some_are_asked_for_again(self):
+        self.cache._note([(10 ** 9, self.node(0), 0)])
+        self.assertEqual(100, len(self.cache._missing))
+        self.cache._note([(2 * 10 ** 9, self.node(0), 0)])
+        self.assertEqual(100, len(self.cache._missing))
+        self.assertEqual(2 * 10 ** 9 - 1, max(self.cache._missing))
+
+    def node(self, number):
+        return self.snapshot().generation(number)[0]
+
+    def nodes(self):
+        with self.engine.database.read() as connection:
+            return db_nodes.read_nodes(connection)
+
+    def test_old_ones_are_deleted(self):
+        for _ in range(3):
+            self.leasing.end(self.leasing.create(1, 2))
+        with mock.patch.object(sweep, '_CHANGES', 2):
+            before = self.numbers()
+            while len(there := self.numbers()) > 2:
+                sweep.sweep(self.engine)
+                self.assertEqual(there[min(2, len(there) - 2):],
+                                 self.numbers())
+            sweep.sweep(self.engine)
+            self.assertEqual(before[-2:], self.numbers())
+        with self.engine.database.write() as connection:
+            connection.execute(sa.delete(tables.changes))
+        sweep.sweep(self.engine)
+        self.assertEqual([], self.numbers())
+        self.other.create(1, 2)
+        self.assertGreater(self.numbers()[0], before[-1])
+        self.assert_sound()
+
+    def numbers(self):
+        with self.engine.database.read() as connection:
+            return connection.scalars(sa.select(
+                tables.changes.c.seq).order_by(tables.changes.c.seq)).all()
+
+
+class TestTogether(_TestCase):
+    """Many threads, one reading; and no lock while the database is asked."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts(2)
+        self.snapshot()
+        self.read = self.cache._read
+        self.readings = []
+        self.began = threading.Event()
+        self.go_on = threading.Event()
+        self.error = None
+
+    def slow(self, database, now):
+        self.readings.append(threading.current_thread())
+        self.began.set()
+        if not self.go_on.wait(30):
+            raise AssertionError('nobody let it go on')
+        if self.error is not None:
+            raise self.error
+        self.read(database, now)
+
+    def start(self, count):
+        found = []
+
+        def take():
+            try:
+                found.append(self.snapshot())
+            except Exception as exc:
+                found.append(exc)
+        threads = [threading.Thread(target=take) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        return threads, found
+
+    def run_together(self, act, count):
+        """Have one read, and others come while it does."""
+        with mock.patch.object(self.cache, '_read', self.slow):
+            first, one = self.start(1)
+            self.assertTrue(self.began.wait(30))
+            act()
+            others, found = self.start(count)
+            self.wait_until(lambda: self.cache._next is not None)
+            self.assertFalse(self.cache._lock.locked())
+            self.go_on.set()
+            for thread in first + others:
+                thread.join(30)
+        self.assertEqual(1, len(one))
+        return found
+
+    def wait_until(self, true):
+        deadline = threading.Event()
+        for _ in range(3000):
+            if true():
+                return
+            deadline.wait(0.01)
+        self.fail('it did not come about')
+
+    def test_one_reading_serves_all_who_wait(self):
+        found = self.run_together(lambda: self.other.create(1, 2), 8)
+        self.assertEqual(8, len(found))
+        for each in found:
+            self.assertEqual(1, len(self.promised(each)))
+        # NOTE: who comes while the second one reads has a third.
+        self.assertLessEqual(len(self.readings), 4)
+
+    def test_failure_is_told_to_all_who_wait(self):
+        for error, told in (
+                (errors.DatabaseUnavailable('gone'),
+                 errors.DatabaseUnavailable),
+                (db_connection.Conflict('x'), db_connection.Conflict),
+                (RuntimeError('x'), (RuntimeError, db_connection.Conflict))):
+            self.error = error
+            self.began.clear()
+            self.go_on.clear()
+            found = self.run_together(lambda: None, 3)
+            self.assertEqual([], [each for each in found
+                                  if not isinstance(each, told)])
+            # NOTE: what was known is known.
+            self.error = None
+            self.assert_sound()
+
+    def test_reading_that_never_ends_keeps_nobody_for_long(self):
+        with mock.patch.object(snapshots, '_PATIENCE', 0.1), (
+                mock.patch.object(self.cache, '_read', self.slow)):
+            first, _ = self.start(1)
+            self.assertTrue(self.began.wait(30))
+            self.assertRaises(errors.Contention, self.snapshot)
+            self.assertRaises(errors.Contention, self.snapshot)
+            self.go_on.set()
+            first[0].join(30)
+        self.assert_sound()
+
+    def test_process_that_was_forked_begins_anew(self):
+        with mock.patch.object(self.cache, '_read', self.slow):
+            first, _ = self.start(1)
+            self.assertTrue(self.began.wait(30))
+            with mock.patch.object(os, 'getpid', return_value=1):
+                with mock.patch.object(self.cache, '_read', self.read):
+                    self.assertEqual(2, len(self.snapshot().standings))
+                self.go_on.set()
+                first[0].join(30)
+
+    def test_half_of_a_change_is_forgotten(self):
+        self.other.create(1, 2)
+        with mock.patch.object(self.cache, '_draw', side_effect=ValueError):
+            self.assertRaises(ValueError, self.snapshot)
+        self.assertEqual(1, len(self.promised()))
+        self.assert_sound()
+
+    def test_what_was_forgotten_meanwhile_is_not_read_in_part(self):
+        self.other.create(1, 2)
+        with self.after_the_sums(self.cache._forget):
+            self.assertRaises(db_connection.Conflict, self.snapshot)
+        self.assertEqual(1, len(self.promised()))
+        self.assert_sound()
+
+
+class TestFill(_TestCase):
+    """All hosts are read before anybody asks."""
+
+    def test_filled(self):
+        self.leasing.hosts(2)
+        cache = snapshots.SnapshotCache(self.engine.conf)
+        self.assertFalse(cache.filled)
+        cache.fill(self.engine.database, self.world.clock).join(30)
+        self.assertTrue(cache.filled)
+
+    def test_tried_again_after_a_failure(self):
+        cache = snapshots.SnapshotCache(self.engine.conf)
+        for error in (errors.DatabaseUnavailable('gone'), ValueError('x')):
+            with mock.patch.object(cache, '_read', side_effect=error):
+                cache.fill(self.engine.database, self.world.clock).join(30)
+            self.assertFalse(cache.filled)
+        cache.fill(self.engine.database, self.world.clock).join(30)
+        self.assertTrue(cache.filled)
+
+    def test_begun_once(self):
+        cache = snapshots.SnapshotCache(self.engine.conf)
+        go_on = threading.Event()
+        with mock.patch.object(cache, '_read',
+                               side_effect=lambda *_: go_on.wait(30)):
+            one = cache.fill(self.engine.database, self.world.clock)
+            self.assertIs(one, cache.fill(self.engine.database,
+                                          self.world.clock))
+            go_on.set()
+            one.join(30)

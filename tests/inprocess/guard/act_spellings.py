@@ -1,0 +1,120 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is done to a node short of taking it, canonically and otherwise."""
+
+from __future__ import annotations
+
+import json
+
+from tests.inprocess.guard import spellings
+from tests.inprocess.guard.spellings import Spelling
+
+NODE, NAME = spellings.NODE, spellings.NAME
+_NODE = f'/v1/nodes/{NODE}'
+_POWER = b'{"target": "power off"}'
+_FORM = 'application/x-www-form-urlencoded'
+
+
+def _patch(path: str, value: object) -> bytes:
+    return json.dumps([{'op': 'add', 'path': path, 'value': value}]).encode()
+
+
+#: What the holder, and an administrator, may do.
+CANONICAL = (
+    Spelling('maintenance_on', 'PUT', f'{_NODE}/maintenance',
+             body=b'{"reason": "smoke"}'),
+    Spelling('maintenance_on_plainly', 'PUT', f'{_NODE}/maintenance'),
+    Spelling('maintenance_off', 'DELETE', f'{_NODE}/maintenance'),
+    Spelling('maintenance_by_name', 'PUT', f'/v1/nodes/{NAME}/maintenance'),
+    Spelling('maintenance_without_v1', 'PUT', f'/nodes/{NODE}/maintenance'),
+    Spelling('power', 'PUT', f'{_NODE}/states/power', body=_POWER),
+    Spelling('power_with_slash', 'PUT', f'{_NODE}/states/power/',
+             body=_POWER),
+    Spelling('boot_device', 'PUT', f'{_NODE}/management/boot_device',
+             body=b'{"boot_device": "pxe"}'),
+    Spelling('boot_mode', 'PUT', f'{_NODE}/states/boot_mode',
+             body=b'{"target": "uefi"}'),
+    Spelling('secure_boot', 'PUT', f'{_NODE}/states/secure_boot',
+             body=b'{"target": true}'),
+    Spelling('vif_attach', 'POST', f'{_NODE}/vifs',
+             body=b'{"id": "11111111-2222-3333-4444-555555555555"}'),
+    Spelling('vif_detach', 'DELETE',
+             f'{_NODE}/vifs/11111111-2222-3333-4444-555555555555'),
+    Spelling('vmedia_attach', 'POST', f'{_NODE}/vmedia',
+             body=b'{"device_type": "cdrom", "image_url": "http://x/y"}'),
+    Spelling('vmedia_detach', 'DELETE', f'{_NODE}/vmedia',
+             'device_types=cdrom'),
+    Spelling('console', 'PUT', f'{_NODE}/states/console',
+             body=b'{"enabled": true}'),
+    Spelling('nmi', 'PUT', f'{_NODE}/management/inject_nmi'),
+    Spelling('raid', 'PUT', f'{_NODE}/states/raid', body=b'{}'),
+    Spelling('vendor', 'POST', f'{_NODE}/vendor_passthru', 'method=first'),
+    Spelling('vendor_in_path', 'PUT', f'{_NODE}/vendor_passthru/first'),
+    Spelling('allocation', 'DELETE', f'/v1/allocations/{NODE}'),
+    Spelling('allocation_of_node', 'DELETE', f'{_NODE}/allocation'),
+    Spelling('delete', 'DELETE', _NODE),
+)
+#: The same by a patch of the node.
+PATCHES = tuple(
+    Spelling(name, 'PATCH', _NODE, body=_patch(path, value))
+    for name, path, value in (
+        ('patch_maintenance', '/maintenance', True),
+        ('patch_retired', '/retired', True),
+        ('patch_image', '/instance_info/image_source', 'http://x/y'),
+        ('patch_all_of_instance_info', '/instance_info', {}),
+        ('patch_deploy_image', '/driver_info/deploy_ramdisk', 'http://x/y'),
+        ('patch_maintenance_reason', '/maintenance_reason', 'smoke')))
+
+#: What is refused, whoever sends it.
+OTHERS = (
+    Spelling('power_target_in_query', 'PUT', f'{_NODE}/states/power',
+             'target=power%20off'),
+    Spelling('power_target_in_path', 'PUT',
+             f'{_NODE}/states/power/power%20off'),
+    Spelling('power_ident_in_query', 'PUT', '/v1/nodes/states/power',
+             f'node_ident={NODE}&target=reboot'),
+    Spelling('power_suffix', 'PUT', f'{_NODE}/states/power.json',
+             body=_POWER, version='1.50'),
+    Spelling('power_chassis', 'PUT',
+             f'/v1/chassis/nodes/{NODE}/states/power', body=_POWER),
+    Spelling('power_empty_segment', 'PUT', f'/v1/nodes//{NODE}/states/power',
+             body=_POWER),
+    Spelling('power_as_form', 'PUT', f'{_NODE}/states/power',
+             body=b'target=reboot', content_type=_FORM),
+    Spelling('power_by_get', 'GET', f'{_NODE}/states',
+             '_method=power&target=reboot'),
+    Spelling('power_twice', 'PUT', f'{_NODE}/states/power',
+             body=b'{"target": "reboot", "target": "power off"}'),
+    Spelling('maintenance_ident_in_query', 'PUT', '/v1/nodes/maintenance',
+             f'node_ident={NODE}'),
+    Spelling('maintenance_ident_in_query_off', 'DELETE',
+             '/v1/nodes/maintenance', f'node_ident={NODE}'),
+    Spelling('maintenance_ident_behind', 'PUT',
+             f'/v1/nodes/maintenance/{NODE}'),
+    Spelling('maintenance_chassis', 'PUT',
+             f'/v1/chassis/nodes/{NODE}/maintenance'),
+    Spelling('maintenance_by_post', 'POST', f'{_NODE}/maintenance',
+             '_method=put'),
+    Spelling('boot_device_in_path', 'PUT',
+             f'{_NODE}/management/boot_device/pxe'),
+    Spelling('vendor_by_patch', 'PATCH', f'{_NODE}/vendor_passthru/first'),
+    Spelling('vendor_ident_in_query', 'POST', '/v1/nodes/vendor_passthru',
+             f'node_ident={NODE}&method=first'),
+    Spelling('allocation_ident_in_query', 'DELETE', '/v1/allocations',
+             f'allocation_ident={NODE}'),
+    Spelling('allocation_with_query', 'DELETE', f'/v1/allocations/{NODE}',
+             'x=1'),
+    Spelling('delete_ident_in_query', 'DELETE', '/v1/nodes',
+             f'node_ident={NODE}'),
+    Spelling('delete_with_query', 'DELETE', _NODE, 'x=1'),
+)

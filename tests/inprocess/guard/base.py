@@ -1,0 +1,182 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""An Ironic that runs with the guard in it, and plain HTTP to talk to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import http.client
+import json
+import tempfile
+import time
+from typing import Any
+import uuid
+
+import testtools
+
+from tools import all_in_one
+from tools import enrolment
+
+PROOF = 'OpenStack-Baremetal-Reservation'
+OURS = {'OpenStack-API-Version': 'baremetal-reservation latest'}
+_VERSION = 'X-OpenStack-Ironic-API-Version'
+_WAIT = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Reply:
+    """An answer, decoded."""
+
+    status: int
+    headers: dict[str, str]
+    document: Any
+
+    @property
+    def code(self) -> str | None:
+        """The code of an error of ours."""
+        if isinstance(self.document, dict) and 'errors' in self.document:
+            return self.document['errors'][0]['code']
+        return None
+
+
+class GuardTestCase(testtools.TestCase):
+    """One Ironic for the tests of a class, each of which has its own nodes.
+
+    :cvar users: for http_basic.
+    :cvar reservations: options of ours, by section.
+    """
+
+    ironic: all_in_one.AllInOne
+    users: dict[str, str] | None = None
+    reservations: dict[str, dict[str, object]] = {}
+    identity: dict[str, str] = {}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start Ironic with our middleware in it."""
+        super().setUpClass()
+        cls.ironic = cls.enterClassContext(cls.make(
+            cls.enterClassContext(tempfile.TemporaryDirectory())))
+
+    @classmethod
+    def make(cls, folder: str) -> all_in_one.AllInOne:
+        """Give the service to start."""
+        return all_in_one.AllInOne(folder, users=cls.users,
+                                   reservations=cls.reservations)
+
+    def send(self, method: str, path: str, document: Any = None, *,
+             raw: bytes | None = None, content_type: str = 'application/json',
+             version: str = '1.109', chunked: bool = False,
+             headers: dict[str, str] | None = None) -> Reply:
+        """Send a request just as it is given.
+
+        :param path: with the query, quoted.
+        """
+        if document is not None:
+            raw = json.dumps(document).encode()
+        sent = {_VERSION: version, 'Accept': 'application/json',
+                **self.identity, **(headers or {})}
+        if raw is not None and content_type:
+            sent['Content-Type'] = content_type
+        if raw is not None and chunked:
+            # NOTE: in one piece, since who refuses it may hang up before the
+            # last one.
+            sent['Transfer-Encoding'] = 'chunked'
+            raw = b'%x\r\n%b\r\n0\r\n\r\n' % (len(raw), raw)
+        connection = http.client.HTTPConnection('127.0.0.1',
+                                                self.ironic.port, timeout=60)
+        try:
+            connection.request(method, path, raw, sent)
+            answer = connection.getresponse()
+            body = answer.read()
+        finally:
+            connection.close()
+        try:
+            decoded = json.loads(body)
+        except ValueError:
+            decoded = body
+        return Reply(answer.status, {name.lower(): value for name, value
+                                     in answer.getheaders()}, decoded)
+
+    def enroll(self, count: int = 1, *, powered: bool = False,
+               **fields: Any) -> list[enrolment.Enrolled]:
+        """Make nodes that are available.
+
+        :param powered: whether Ironic knows about their power, without
+            which it allocates none.
+        """
+        with self.ironic.session() as session:
+            session.headers.update(self.identity)
+            nodes = enrolment.enroll(session, self.ironic.url, count,
+                                     prefix=f'node-{uuid.uuid4().hex[:8]}',
+                                     **fields)
+        if powered:
+            for node in nodes:
+                self.send('PUT', f'/v1/nodes/{node.uuid}/states/power',
+                          {'target': 'power on'})
+                self.wait_for(lambda node=node: self.node(node.uuid)
+                              ['power_state'] == 'power on')
+        return nodes
+
+    def node(self, ident: str) -> dict[str, Any]:
+        """Read a node."""
+        return self.send('GET', f'/v1/nodes/{ident}').document
+
+    def reserve(self, *uuids: str, **wanted: Any) -> dict[str, Any]:
+        """Reserve one of some nodes."""
+        reply = self.send('POST', '/v1/reservations', {
+            'instance_uuid': str(uuid.uuid4()), 'node_uuid': list(uuids),
+            **wanted}, headers=OURS)
+        self.assertEqual(201, reply.status, reply)
+        return reply.document['reservation']
+
+    def reservation(self, uuid: str) -> Reply:
+        """Read a reservation."""
+        return self.send('GET', f'/v1/reservations/{uuid}', headers=OURS)
+
+    def deploy(self, ident: str, proof: str | None = None,
+               **more: Any) -> Reply:
+        """Deploy a node."""
+        return self.send(
+            'PUT', f'/v1/nodes/{ident}/states/provision',
+            {'target': 'active', **more},
+            headers={} if proof is None else {PROOF: proof})
+
+    def bind(self, ident: str, instance: str,
+             proof: str | None = None) -> Reply:
+        """Write an instance on a node."""
+        return self.send(
+            'PATCH', f'/v1/nodes/{ident}',
+            [{'op': 'replace', 'path': '/instance_uuid', 'value': instance}],
+            headers={} if proof is None else {PROOF: proof})
+
+    def wait_for(self, happened: Callable[[], Any]) -> Any:
+        """Look until something has happened, and give what was seen."""
+        deadline = time.monotonic() + _WAIT
+        while time.monotonic() < deadline:
+            seen = happened()
+            if seen:
+                return seen
+            time.sleep(.05)
+        self.fail(f'It did not happen within {_WAIT} s. The log of Ironic '
+                  f'ends with:\n{self.ironic.log_tail()}')
+
+    def assert_untouched(self, uuid: str, message: str = '') -> None:
+        """Assert that nobody has taken a node."""
+        node = self.node(uuid)
+        self.assertEqual(
+            ('available', None, None),
+            (node['provision_state'], node['target_provision_state'],
+             node['instance_uuid']), message)

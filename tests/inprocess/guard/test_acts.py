@@ -1,0 +1,284 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is done to a reserved node is the holder's, or an administrator's."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib import parse
+import uuid
+
+from ironic_reservations.engine import audit
+from tests.inprocess.guard import act_spellings
+from tests.inprocess.guard import base
+from tests.inprocess.guard import keystone_ironic
+from tests.inprocess.guard import spellings
+from tests.inprocess.guard import with_keystone
+from tools import enrolment
+
+_REQUIRED = 'reservation.proof_required'
+
+
+class ActsTestCase(base.GuardTestCase):
+    """Nodes of the project one; others have them by reservation."""
+
+    identity = with_keystone.token('the-system')
+    options: dict[str, Any] = {}
+
+    @classmethod
+    def make(cls, folder: str) -> with_keystone.WithKeystone:
+        return with_keystone.WithKeystone(
+            folder,
+            options={
+                'DEFAULT': {'auth_strategy': 'keystone'},
+                'keystone_authtoken': {'auth_type': 'none'}},
+            reservations={
+                'guard': cls.options,
+                'ironic': {'auth_type': 'admin_token',
+                           'endpoint': 'http://not.asked.invalid',
+                           'token': 'token-of-our-service'}})
+
+    def as_(self, name: str) -> None:
+        """Go on as somebody else."""
+        self.identity = with_keystone.token(name)
+
+    def node_of_one(self, **fields: Any) -> enrolment.Enrolled:
+        """Return a node that the project one owns."""
+        return self.enroll(owner=keystone_ironic.PROJECTS['one'],
+                           **fields)[0]
+
+    def ask(self, row: spellings.Spelling, node: enrolment.Enrolled,
+            proof: str | None = None) -> base.Reply:
+        """Send a request of the table about a node."""
+        row = row.about(node.uuid, node.name)
+        return self.send(
+            row.method, parse.quote(row.path, safe='/')
+            + (f'?{row.query}' if row.query else ''), raw=row.body or None,
+            content_type=row.content_type, version=row.version,
+            headers={} if proof is None else {base.PROOF: proof})
+
+
+class ProtectedActsTestCase(ActsTestCase):
+
+    def test_member_of_the_owner_does_nothing_to_what_others_hold(
+            self) -> None:
+        """Whoever owns a node is not who has it."""
+        node = self.node_of_one()
+        self.reserve(node.uuid)
+        self.as_('one')
+        before = self.node(node.uuid)
+        for row in (*act_spellings.CANONICAL, *act_spellings.PATCHES):
+            if 'allocation' in row.name:
+                continue
+            reply = self.ask(row, node)
+            self.assertEqual((403, _REQUIRED), (reply.status, reply.code),
+                             row.name)
+        for row in act_spellings.OTHERS:
+            if row.wire:
+                self.assertTrue(400 <= self.ask(row, node).status < 500,
+                                row.name)
+        self.assertEqual(before, self.node(node.uuid))
+
+    def test_proof_opens_them(self) -> None:
+        node = self.node_of_one()
+        proof = self.reserve(node.uuid)['uuid']
+        self.as_('one')
+        for row in (*act_spellings.CANONICAL, *act_spellings.PATCHES):
+            if 'allocation' not in row.name and row.name != 'delete':
+                self.assertNotIn(self.ask(row, node, proof).code, (
+                    _REQUIRED, 'reservation.proof_invalid',
+                    'guard.not_canonical'), row.name)
+        self.assertEqual('reservation.proof_invalid', self.ask(
+            act_spellings.CANONICAL[0], node, str(uuid.uuid4())).code)
+
+    def test_project_that_holds_the_node_needs_no_header(self) -> None:
+        node = self.node_of_one()
+        self.as_('one')
+        self.reserve(node.uuid)
+        reply = self.send('PUT', f'/v1/nodes/{node.uuid}/maintenance')
+        self.assertEqual(202, reply.status, reply)
+
+    def test_maintenance_on_off(self) -> None:
+        """A member of the owning project ended others' reservations so."""
+        node = self.node_of_one()
+        reservation = self.reserve(node.uuid)
+        path = f'/v1/nodes/{node.uuid}/maintenance'
+        self.as_('one')
+        for method in ('PUT', 'DELETE'):
+            self.assertEqual(_REQUIRED, self.send(method, path).code)
+        self.as_('the-system')
+        for method in ('PUT', 'DELETE'):
+            self.assertEqual(202, self.send(method, path).status)
+        self.assertEqual(200, self.reservation(reservation['uuid']).status)
+
+    def test_allocation_deleted(self) -> None:
+        """Its owner, who had no proof, ended the holder's reservation."""
+        name = f'class-{uuid.uuid4().hex[:8]}'
+        node = self.node_of_one(powered=True, resource_class=name)
+        reservation = self.reserve(node.uuid)
+        proof = {base.PROOF: reservation['uuid']}
+        made = self.send('POST', '/v1/allocations', {
+            'resource_class': name,
+            'owner': keystone_ironic.PROJECTS['one']}, headers=proof)
+        self.assertEqual(201, made.status, made)
+        allocation = made.document['uuid']
+        self.wait_for(lambda: self.node(node.uuid)['instance_uuid']
+                      == allocation)
+        self.as_('one')
+        for path in (f'/v1/allocations/{allocation}',
+                     f'/v1/nodes/{node.uuid}/allocation'):
+            self.assertEqual(_REQUIRED, self.send('DELETE', path).code, path)
+        self.as_('two')
+        self.assertEqual(404, self.send(
+            'DELETE', f'/v1/allocations/{allocation}').status)
+        self.as_('the-system')
+        self.assertEqual(allocation, self.node(node.uuid)['instance_uuid'])
+        self.assertEqual(200, self.reservation(reservation['uuid']).status)
+        self.as_('one')
+        self.assertEqual(204, self.send(
+            'DELETE', f'/v1/allocations/{allocation}',
+            headers=proof).status)
+
+    def test_who_may_only_look_is_refused_by_ironic(self) -> None:
+        """And is not told that, and until when, the node is reserved."""
+        node = self.node_of_one()
+        self.reserve(node.uuid)
+        self.as_('reader-of-one')
+        for proof in (None, str(uuid.uuid4())):
+            refused = self.deploy(node.uuid, proof)
+            self.assertEqual((403, None), (refused.status, refused.code))
+            self.assertNotIn('reserved', str(refused.document))
+        self.as_('one')
+        self.assertEqual(_REQUIRED, self.deploy(node.uuid).code)
+        self.assert_untouched(node.uuid)
+
+    def test_use_and_refusal_are_written_down(self) -> None:
+        node = self.node_of_one()
+        self.as_('one')
+        proof = self.reserve(node.uuid)['uuid']
+        self.as_('the-system')
+        self.assertEqual(_REQUIRED, self.deploy(node.uuid).code)
+        self.assertEqual(202, self.deploy(node.uuid, proof).status)
+        log = self.ironic.log_tail(400)
+        self.assertIn('"action": "allow"', log)
+        self.assertIn('"action": "deny"', log)
+        self.assertIn(_REQUIRED, log)
+        self.assertIn(audit.digest(proof), log)
+        self.assertNotIn(proof, log)
+
+    def test_stranger_learns_nothing(self) -> None:
+        node = self.node_of_one()
+        self.reserve(node.uuid)
+        self.as_('two')
+        for row in act_spellings.CANONICAL:
+            reply = self.ask(row, node)
+            self.assertEqual((404, None), (reply.status, reply.code),
+                             row.name)
+
+    def test_node_that_nobody_holds_is_ironics(self) -> None:
+        node = self.node_of_one()
+        self.as_('one')
+        for row in act_spellings.PATCHES:
+            self.assertIsNone(self.ask(row, node).code, row.name)
+        reply = self.send('PUT', f'/v1/nodes/{node.name}/states/power',
+                          {'target': 'power on'})
+        self.assertEqual(202, reply.status, reply)
+
+    def test_proof_is_bound_to_its_project(self) -> None:
+        """Whoever had found a proof deployed with it, from any project."""
+        node = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])
+        self.as_('one')
+        reservation = self.reserve(node.uuid)
+        self.as_('foreign-admin')
+        self.assertEqual('reservation.proof_invalid', self.deploy(
+            node.uuid, reservation['uuid']).code)
+        self.assertEqual('reservation.proof_invalid', self.send(
+            'POST', '/v1/allocations', {'resource_class': 'x'},
+            headers={base.PROOF: reservation['uuid']}).code)
+        self.as_('one')
+        self.assertEqual(202, self.deploy(
+            node.uuid, reservation['uuid']).status)
+
+
+class AllocationsTestCase(ActsTestCase):
+    """What an allocation tells, and where it lands."""
+
+    def test_allocation_before_policy(self) -> None:
+        """Another's owner was answered with counts before Ironic's policy."""
+        name = f'class-{uuid.uuid4().hex[:8]}'
+        node = self.node_of_one(powered=True, resource_class=name)
+        self.reserve(node.uuid)
+        self.as_('two')
+        refused = self.send('POST', '/v1/allocations', {
+            'resource_class': name,
+            'owner': keystone_ironic.PROJECTS['one']})
+        self.assertEqual((403, None), (refused.status, refused.code))
+        self.assertNotIn('reserved', str(refused.document))
+        self.as_('reader-of-one')
+        refused = self.send('POST', '/v1/allocations',
+                            {'resource_class': name})
+        self.assertEqual((403, None), (refused.status, refused.code))
+        self.as_('the-system')
+        self.assertEqual([], [
+            each for each in self.send(
+                'GET', '/v1/allocations').document['allocations']
+            if each['resource_class'] == name])
+
+    def test_allocation_power(self) -> None:
+        """The pick took a node that Ironic does not allocate."""
+        name = f'class-{uuid.uuid4().hex[:8]}'
+        dark = self.enroll(3, resource_class=name)
+        refused = self.send('POST', '/v1/allocations',
+                            {'resource_class': name})
+        self.assertEqual((403, 'reservation.allocation_refused'),
+                         (refused.status, refused.code))
+        proof = self.reserve(dark[0].uuid)['uuid']
+        refused = self.send(
+            'POST', '/v1/allocations', {'resource_class': name},
+            headers={base.PROOF: proof})
+        self.assertEqual((403, 'reservation.allocation_refused'),
+                         (refused.status, refused.code))
+        self.assertIn('power state', str(refused.document))
+        # It is not kept busy by what came to nothing.
+        self.reserve(dark[1].uuid)
+        lit, = self.enroll(powered=True, resource_class=name)
+        made = self.send('POST', '/v1/allocations', {'resource_class': name})
+        self.assertEqual(201, made.status, made)
+        self.wait_for(lambda: self.node(lit.uuid)['instance_uuid']
+                      == made.document['uuid'])
+
+
+class RelaxedTestCase(ActsTestCase):
+
+    options = {'protected_acts': 'power', 'proof_of_any_project': True}
+
+    def test_operator_opens_acts_one_by_one(self) -> None:
+        node = self.node_of_one()
+        self.reserve(node.uuid)
+        self.as_('one')
+        self.assertEqual(202, self.send(
+            'PUT', f'/v1/nodes/{node.uuid}/maintenance').status)
+        self.assertEqual(200, self.send('PATCH', f'/v1/nodes/{node.uuid}', [
+            {'op': 'add', 'path': '/instance_info/image_source',
+             'value': 'http://x/y'}]).status)
+        self.assertEqual(_REQUIRED, self.send(
+            'PUT', f'/v1/nodes/{node.uuid}/states/power',
+            {'target': 'reboot'}).code)
+
+    def test_proof_of_any_project(self) -> None:
+        node = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])
+        self.as_('one')
+        reservation = self.reserve(node.uuid)
+        self.as_('foreign-admin')
+        self.assertEqual(202, self.deploy(
+            node.uuid, reservation['uuid']).status)

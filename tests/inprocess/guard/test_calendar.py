@@ -1,0 +1,242 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The calendar's door inside of a real Ironic's API."""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+
+from tests.inprocess.guard import base
+from tests.inprocess.guard import keystone_ironic
+from tests.inprocess.guard import with_keystone
+from tools import all_in_one
+
+HOME = '/reservation/calendar/'
+SESSION = f'{HOME}session'
+COOKIE = 'ironic_reservations_calendar'
+_KEPT = re.compile(rf'{COOKIE}=([^;]*);')
+
+
+class DoorTestCase(base.GuardTestCase):
+    """Talks to the calendar as its page does."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cookie: str | None = None
+        self.csrf: str | None = None
+
+    def page(self, method: str, path: str, document: object = None,
+             **headers: str) -> base.Reply:
+        """Send a request as the page does, with what its browser keeps."""
+        sent = {'Sec-Fetch-Site': 'same-origin'}
+        if self.cookie:
+            sent['Cookie'] = f'{COOKIE}={self.cookie}'
+        if self.csrf:
+            sent['X-CSRF-Token'] = self.csrf
+        identity, self.identity = self.identity, {}
+        try:
+            reply = self.send(method, path, document,
+                              headers={**sent, **headers})
+        finally:
+            self.identity = identity
+        kept = _KEPT.match(reply.headers.get('set-cookie', ''))
+        if kept is not None:
+            self.cookie = kept[1]
+        if path == SESSION and reply.status == 200:
+            self.csrf = reply.document['csrf']
+        return reply
+
+
+class BasicTestCase(DoorTestCase):
+
+    users = {'alice': 'secret', 'bob': 'hidden'}
+    reservations = {'ironic': {
+        'auth_type': 'http_basic', 'username': 'bob', 'password': 'hidden',
+        'endpoint': 'http://not.asked.invalid'}}
+    identity = {'Authorization': 'Basic ' + base64.b64encode(
+        b'alice:secret').decode()}
+
+    def test_user_of_ironic_signs_in(self):
+        node, = self.enroll()
+        path = f'{HOME}api/v1/reservations'
+        self.assertEqual('identity.session_ended',
+                         self.page('GET', path).code)
+        refused = self.page('POST', SESSION,
+                            {'username': 'alice', 'password': 'hidden'})
+        self.assertEqual((401, 'identity.sign_in_refused'),
+                         (refused.status, refused.code))
+        self.assertNotIn('www-authenticate', refused.headers)
+        signed_in = self.page('POST', SESSION,
+                              {'username': 'alice', 'password': 'secret'})
+        self.assertEqual('alice', signed_in.document['user']['name'])
+        # A node that Ironic knows, and the mirror does not yet.
+        made = self.page('POST', path, {
+            'instance_uuid': str(uuid.uuid4()), 'node_uuid': [node.uuid]},
+            **base.OURS)
+        self.assertEqual(201, made.status, made)
+        self.assertEqual('alice', made.document['reservation']['user_id'])
+        for path in ('/v1/reservations', '/v1/nodes',
+                     '/reservation/v1/reservations'):
+            self.assertEqual(401, self.page('GET', path).status, path)
+
+    def test_feed_needs_no_password(self):
+        made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
+        path = made.document['calendar_token']['url'].removeprefix(
+            self.ironic.url)
+        self.assertEqual(200, self.page('GET', path, Accept='*/*').status)
+        self.assertEqual('calendar.not_found', self.page(
+            'GET', f'{path}x', Accept='*/*').code)
+        for wrong in ('/v1/leases.ics/x', '/v1/leases.icsx', '/v1/leases',
+                      '/v1/calendar/token', '/v1/leases.ics/../nodes'):
+            self.assertEqual(401, self.page(
+                'GET', wrong + '?' + path.partition('?')[2]).status, wrong)
+
+    def test_feed_of_who_is_no_user_any_more(self):
+        made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
+        path = made.document['calendar_token']['url'].removeprefix(
+            self.ironic.url)
+        users = self.ironic.folder / 'htpasswd'
+        before = users.read_text()
+        self.addCleanup(users.write_text, before)
+        users.write_text(''.join(
+            line for line in before.splitlines(keepends=True)
+            if not line.startswith('alice:')))
+        gone = self.page('GET', path, Accept='*/*')
+        self.assertEqual((404, 'calendar.not_found'),
+                         (gone.status, gone.code))
+        users.write_text(before)
+        self.assertEqual(200, self.page('GET', path, Accept='*/*').status)
+
+    def test_nobody_forges_who_signed_in(self):
+        for headers in ({'X-User': 'alice'}, self.identity,
+                        {'ironic_reservations.signed_in': 'alice'}):
+            reply = self.page('GET', f'{HOME}api/v1/leases', **headers)
+            self.assertEqual('identity.session_ended', reply.code, headers)
+
+
+class KeystoneTestCase(DoorTestCase):
+
+    identity = with_keystone.token('the-system')
+
+    @classmethod
+    def make(cls, folder):
+        return with_keystone.WithKeystone(
+            folder,
+            options={
+                'DEFAULT': {'auth_strategy': 'keystone'},
+                'keystone_authtoken': {'auth_type': 'none'}},
+            reservations={'ironic': {
+                'auth_type': 'admin_token',
+                'endpoint': 'http://not.asked.invalid',
+                'token': 'token-of-our-service'}})
+
+    def test_token_in_the_cookie(self):
+        self.cookie = 'token-of-one'
+        shown = self.page('GET', SESSION).document
+        self.assertEqual(
+            (True, 'keystone', keystone_ironic.PROJECTS['one']),
+            (shown['signed_in'], shown['strategy'], shown['project']['id']))
+        node = self.enroll(owner=keystone_ironic.PROJECTS['one'])[0]
+        other = self.enroll(owner=keystone_ironic.PROJECTS['two'])[0]
+        made = self.page('POST', f'{HOME}api/v1/reservations', {
+            'instance_uuid': str(uuid.uuid4()),
+            'node_uuid': [other.uuid, node.uuid]}, **base.OURS)
+        self.assertEqual(201, made.status, made)
+        self.assertEqual(node.uuid,
+                         made.document['reservation']['node_uuid'])
+        for path in ('/v1/reservations', '/v1/leases', '/v1/nodes',
+                     '/reservation/v1/leases'):
+            self.assertEqual(401, self.page('GET', path).status, path)
+
+    def test_token_that_has_ended(self):
+        self.cookie = 'token-that-nobody-knows'
+        reply = self.page('GET', f'{HOME}api/v1/leases')
+        self.assertEqual((401, 'identity.session_ended'),
+                         (reply.status, reply.code))
+        self.assertNotIn('www-authenticate', reply.headers)
+        self.cookie = 'token-that-nobody-knows'
+        self.assertFalse(self.page('GET', SESSION).document['signed_in'])
+
+    def test_cookie_is_no_way_round_the_guard(self):
+        node, = self.enroll()
+        self.reserve(node.uuid)
+        self.cookie = 'token-of-the-system'
+        self.page('GET', SESSION)
+        for path in (f'/v1/nodes/{node.uuid}/states/provision',
+                     f'{HOME}api/v1/nodes/{node.uuid}/states/provision'):
+            reply = self.page('PUT', path, {'target': 'active'})
+            self.assertIn(reply.status, (401, 404), path)
+        self.assert_untouched(node.uuid)
+
+
+class ProxyTestCase(DoorTestCase):
+    """Ironic believes its proxy, and so do we."""
+
+    @classmethod
+    def make(cls, folder):
+        return all_in_one.AllInOne(folder, options={
+            'oslo_middleware': {'enable_proxy_headers_parsing': True}})
+
+    def test_cookie_is_secure(self):
+        reply = self.page('GET', SESSION, **{
+            'X-Forwarded-Proto': 'https', 'X-Forwarded-Prefix': '/bm'})
+        self.assertIn('; Secure', reply.headers['set-cookie'])
+        self.assertIn('; Path=/bm/reservation/calendar/;',
+                      reply.headers['set-cookie'])
+
+
+class NoauthTestCase(DoorTestCase):
+
+    def test_page_books_a_host(self):
+        node, = self.enroll()
+        self.assertTrue(self.page('GET', SESSION).document['signed_in'])
+        made = self.page('POST', f'{HOME}api/v1/os-hosts',
+                         {'name': node.uuid})
+        self.assertEqual(201, made.status, made)
+        self.csrf = 'x'
+        refused = self.page('POST', f'{HOME}api/v1/leases', {})
+        self.assertEqual('identity.csrf_token_invalid', refused.code)
+        listed = self.page('GET', f'{HOME}api/v1/os-hosts')
+        self.assertIn(node.name, [each['hypervisor_hostname']
+                                  for each in listed.document['hosts']])
+
+    def test_feed_is_open_to_who_has_the_token(self):
+        made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
+        self.assertEqual(201, made.status, made)
+        address = made.document['calendar_token']['url']
+        self.assertTrue(address.startswith(
+            f'{self.ironic.url}/v1/leases.ics?token='), address)
+        self.page('GET', SESSION)
+        again = self.page('POST', f'{HOME}api/v1/calendar/token', **base.OURS)
+        self.assertEqual(201, again.status, again)
+        fresh = again.document['calendar_token']['url']
+        self.assertTrue(fresh.startswith(
+            f'{self.ironic.url}/v1/leases.ics?token='), fresh)
+        for url, status in ((address, 404), (fresh, 200)):
+            path = url.removeprefix(self.ironic.url)
+            for top in ('', '/reservation'):
+                reply = self.send('GET', f'{top}{path}',
+                                  headers={'Accept': 'text/calendar, */*'})
+                self.assertEqual(status, reply.status, path)
+
+    def test_ironic_is_not_behind_it(self):
+        for path in ('api/v1/nodes', 'api/v1/drivers', 'api/nodes',
+                     'api/../../../v1/nodes', 'api//v1/nodes',
+                     'api/v1/%2e%2e/%2e%2e/nodes', 'api%2fv1/leases',
+                     'api/v1/reservations/..%2f..%2fnodes'):
+            reply = self.page('GET', HOME + path)
+            self.assertIn((reply.status, reply.code), (
+                (404, 'request.not_found'), (400, 'request.malformed')), path)
+        self.assertEqual(200, self.page('GET', '/v1/nodes').status)

@@ -1,0 +1,294 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import example
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations import errors
+from ironic_reservations.conf import guard as conf_guard
+from ironic_reservations.guard import bodies
+from ironic_reservations.guard import media
+from ironic_reservations.guard import node_acts
+from ironic_reservations.guard import routes
+from tests.inprocess.guard import act_spellings
+from tests.inprocess.guard import routing
+from tests.inprocess.guard import spellings
+
+_SEGMENTS = (
+    'v1', 'nodes', 'chassis', 'allocations', 'states', 'provision', 'inner',
+    'allocation', 'detail', 'validate', 'management', 'maintenance', 'ports',
+    'portgroups', 'volume', 'vifs', 'vmedia', 'children', 'traits', 'bios',
+    'history', 'inventory', 'firmware', 'console', 'power', 'raid',
+    'vendor_passthru', 'drivers', 'conductors', 'lookup', 'heartbeat',
+    'runbooks', 'get_all', 'get_one', 'patch', 'post', 'index', '_lookup',
+    '_route', '__init__', '__self__', '__class__', '__func__',
+    '_subcontroller_map', 'add_version_attributes', 'from_chassis', '', '.',
+    'nodes.json', 'states.json', 'provision.json', 'allocations.json',
+    'active', 'true', spellings.NODE, spellings.NAME)
+_LIKELY = (
+    (), ('v1',), ('v1', 'nodes'), ('v1', 'nodes', spellings.NODE),
+    ('v1', 'nodes', spellings.NODE, 'states'), ('v1', 'chassis', 'nodes'),
+    ('v1', 'nodes', spellings.NODE, 'states', 'provision'),
+    ('nodes', 'states', 'provision'), ('v1', 'allocations'),
+    ('v1', 'nodes', spellings.NODE, 'allocation'))
+_VENDOR = ('NodeVendorPassthruController', '_default')
+_ACTS = ('power', 'boot_device', 'boot_mode', 'secure_boot', 'inject_nmi',
+         'put', 'delete', 'supported', 'methods', 'indicators')
+_METHODS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS',
+            'TRACE', 'PROVISION', 'put', 'Post', 'ALLOCATION', 'UNKNOWN')
+_QUERIES = ('', 'target=active', '_method=put', '_method=PATCH&a=b',
+            'a=b&%5fmethod=post', '_method=provision', 'target=a;_method=put',
+            f'node_ident={spellings.NODE}&target=active', 'x_method=put')
+_TYPES = ('application/json', 'application/x-www-form-urlencoded', '',
+          'multipart/form-data; boundary=b', 'text/plain',
+          'application/javascript', 'Multipart/Form-Data; boundary=b')
+_BODIES = (b'', b'{"target": "active"}', b'_method=provision&target=active',
+           b'a=b&%5Fmethod=put', b'[{"path": "&_method=patch&"}]',
+           b'--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\n'
+           b'provision\r\n--b--\r\n')
+
+
+def _lets_act_pass(method: str, path: str, query: str, body: bytes,
+                   content_type: str) -> bool:
+    """Tell whether the guard would not look at what this does to a node."""
+    try:
+        look = routes.classify(method, path, query, content_type, bool(body))
+        if look is not None and look.form:
+            media.check_form(content_type, body)
+    except errors.NotCanonical:
+        return False
+    return look is None or look.kind is not routes.Kind.ACT
+
+
+def _lets_pass(method: str, path: str, query: str, body: bytes,
+               content_type: str) -> bool:
+    """Tell whether the guard would not look at what this does."""
+    try:
+        look = routes.classify(method, path, query, content_type, bool(body))
+        if look is None:
+            return True
+        if look.form:
+            media.check_form(content_type, body)
+    except errors.NotCanonical:
+        return False
+    return look.kind not in (routes.Kind.PROVISION, routes.Kind.PATCH,
+                             routes.Kind.ALLOCATE)
+
+
+class SpellingsTestCase(testtools.TestCase):
+
+    def test_each_spelling_takes_a_node_in_ironic_alone(self):
+        self.assertEqual([], [
+            row.name for row in (*spellings.CANONICAL, *spellings.OTHERS,
+                                 *spellings.DISARMED)
+            if routing.reaches(row.method, row.path, row.query, row.body,
+                               row.content_type, row.version)
+            not in routing.TAKES])
+
+    def test_canonical_spellings_are_looked_at(self):
+        self.assertEqual([], [
+            row.name for row in spellings.CANONICAL
+            if routes.classify(
+                row.method, row.path, row.query, row.content_type,
+                bool(row.body)).kind not in (
+                    routes.Kind.PROVISION, routes.Kind.PATCH,
+                    routes.Kind.ALLOCATE)])
+
+    def test_no_other_spelling_gets_as_far_as_the_timeline(self):
+        self.assertEqual([], [row.name for row in spellings.OTHERS
+                              if not self._refused(row)])
+
+    def test_what_is_read_as_json_is_not_read_again_as_a_form(self):
+        self.assertEqual([], [
+            row.name for row in spellings.DISARMED
+            if routing.reaches(row.method, row.path, row.query, row.body,
+                               media.JSON, row.version) in routing.TAKES])
+
+    def _refused(self, row):
+        try:
+            self._read(row)
+        except errors.ReservationError:
+            return True
+        return False
+
+    def _read(self, row):
+        look = routes.classify(row.method, row.path, row.query,
+                               row.content_type, bool(row.body))
+        if look is None:
+            return
+        match look.kind:
+            case routes.Kind.PROVISION:
+                bodies.read_provision(row.content_type, row.body)
+            case routes.Kind.PATCH:
+                bodies.read_bind(row.content_type, row.body,
+                                 look.ident is not None)
+            case routes.Kind.ALLOCATE:
+                bodies.read_allocate(row.content_type, row.body)
+        if look.form:
+            media.check_form(row.content_type, row.body)
+
+
+class ActsTestCase(testtools.TestCase):
+
+    def test_each_spelling_does_something_in_ironic_alone(self):
+        self.assertEqual([], [
+            row.name for row in (*act_spellings.CANONICAL,
+                                 *act_spellings.OTHERS)
+            if routing.reaches(row.method, row.path, row.query, row.body,
+                               row.content_type, row.version)
+            not in routing.ACTS])
+
+    def test_canonical_spellings_are_looked_at(self):
+        for row in act_spellings.CANONICAL:
+            look = routes.classify(row.method, row.path, row.query,
+                                   row.content_type, bool(row.body))
+            self.assertEqual(routes.Kind.ACT, look and look.kind, row.name)
+            self.assertIn(look.act.ident, (spellings.NODE, spellings.NAME))
+
+    def test_what_the_operator_has_opened_passes(self):
+        for row in act_spellings.CANONICAL:
+            look = routes.classify(
+                row.method, row.path, row.query, row.content_type,
+                bool(row.body), frozenset())
+            self.assertIn(look and look.kind, (None, routes.Kind.CHANGE),
+                          row.name)
+
+    def test_ironic_takes_the_node_from_the_path(self):
+        """So that a body need not be read to know which node it is about."""
+        other = spellings.INSTANCE
+        for row in act_spellings.CANONICAL:
+            said = {**(bodies.read_json(row.body) if row.body else {}),
+                    'node_ident': other, 'parent_node_ident': other,
+                    'ident': other}
+            self.assertIn(routing.reaches(
+                row.method, row.path, row.query, json.dumps(said).encode(),
+                row.content_type, row.version), routing.ACTS, row.name)
+            # NOTE: what is given twice, by position and by name, is an error
+            # of Python's.
+            self.assertNotIn(other, routing.given()[:1], row.name)
+
+    def test_patches_are_told_by_their_fields(self):
+        for row in act_spellings.PATCHES:
+            patch = bodies.read_json(row.body)
+            self.assertTrue(node_acts.of_patch(patch, node_acts.ALL),
+                            row.name)
+            self.assertFalse(node_acts.of_patch(patch, ()), row.name)
+        for path in ('/instance_info\n', 'INSTANCE_INFO/x', '//driver_info'):
+            self.assertTrue(node_acts.of_patch(
+                [{'op': 'add', 'path': path}], node_acts.ALL), path)
+            self.assertTrue(node_acts.of_patch(
+                [{'op': 'move', 'from': path, 'path': '/extra/a'}],
+                node_acts.ALL), path)
+        for path in ('/extra/a', '/name', '/lessee', '/extra/maintenance'):
+            self.assertFalse(node_acts.of_patch(
+                [{'op': 'add', 'path': path}], node_acts.ALL), path)
+
+    def test_act_and_its_option_have_one_name(self):
+        self.assertEqual(tuple(node_acts.Act),
+                         conf_guard.PROTECTED_ACTS)
+
+
+class RoutingTestCase(testtools.TestCase):
+
+    @settings(max_examples=1500, deadline=None)
+    @given(
+        method=st.sampled_from(_METHODS),
+        head=st.sampled_from(_LIKELY),
+        tail=st.lists(st.sampled_from(_SEGMENTS), max_size=5),
+        slash=st.sampled_from(('/', '/', '/', '', 'x/', '//')),
+        end=st.sampled_from(('', '', '/', '//', '.json', '.json/')),
+        query=st.sampled_from(_QUERIES), body=st.sampled_from(_BODIES),
+        content_type=st.sampled_from(_TYPES),
+        version=st.sampled_from(('1.1', '1.50', '1.109')))
+    @example('PUT', ('v1', 'nodes', spellings.NODE), ['states', 'provision'],
+             '/', '', '', b'{"target": "active"}', 'application/json', '1.1')
+    @example('DELETE', ('v1', 'nodes', spellings.NODE), [], '/', '', '',
+             b'[{"path": "&_method=patch&"}]',
+             'application/x-www-form-urlencoded', '1.109')
+    @example('PATCH', ('v1', 'chassis', 'nodes.json'), [], '/', '',
+             f'node_ident={spellings.NODE}', b'[]', 'text/plain', '1.50')
+    def test_nothing_that_ironic_takes_for_a_deploy_goes_unseen(
+            self, method, head, tail, slash, end, query, body, content_type,
+            version):
+        path = slash + '/'.join((*head, *tail)) + end
+        if _lets_pass(method, path, query, body, content_type):
+            self.assertNotIn(
+                routing.reaches(method, path, query, body, content_type,
+                                version), routing.TAKES)
+
+    @settings(max_examples=1500, deadline=None)
+    @given(
+        method=st.sampled_from(_METHODS),
+        head=st.sampled_from(_LIKELY),
+        tail=st.lists(st.sampled_from((*_SEGMENTS, *_ACTS)), max_size=4),
+        slash=st.sampled_from(('/', '/', '/', '', 'x/', '//')),
+        end=st.sampled_from(('', '', '/', '//', '.json', '.json/')),
+        query=st.sampled_from((*_QUERIES, 'device_types=cdrom',
+                               f'allocation_ident={spellings.NODE}')),
+        body=st.sampled_from(_BODIES), content_type=st.sampled_from(_TYPES),
+        version=st.sampled_from(('1.1', '1.50', '1.109')))
+    @example('PATCH', ('v1', 'nodes', spellings.NODE), ['vendor_passthru'],
+             '/', '', '', b'', 'application/json', '1.109')
+    def test_nothing_that_ironic_does_to_a_node_goes_unseen(
+            self, method, head, tail, slash, end, query, body, content_type,
+            version):
+        path = slash + '/'.join((*head, *tail)) + end
+        if _lets_act_pass(method, path, query, body, content_type):
+            reached = routing.reaches(method, path, query, body,
+                                      content_type, version)
+            # NOTE: what a vendor answers to GET is there to be read.
+            self.assertNotIn(reached, routing.ACTS - (
+                {_VENDOR} if method in ('GET', 'HEAD') else set()))
+
+    @settings(max_examples=500, deadline=None)
+    @given(path=st.text(max_size=40), method=st.text(max_size=8),
+           query=st.text(max_size=40), content_type=st.text(max_size=40),
+           body=st.binary(max_size=40))
+    def test_any_request_is_told_apart_without_an_accident(
+            self, path, method, query, content_type, body):
+        _lets_pass(method, path, query, body, content_type)
+        try:
+            bodies.read_provision(content_type, body)
+        except errors.ReservationError:
+            pass
+        try:
+            bodies.read_bind(content_type, body, True)
+        except errors.ReservationError:
+            pass
+
+    def test_what_is_not_about_nodes_passes(self):
+        for method, path, query in (
+                ('GET', '/', ''), ('GET', '/v1', ''),
+                ('GET', '/v1/nodes', ''), ('GET', '/v1/nodes/detail', ''),
+                ('GET', f'/v1/nodes/{spellings.NODE}', 'fields=uuid'),
+                ('GET', f'/v1/nodes/{spellings.NODE}/states', ''),
+                ('GET', '/v1/nodes/__init__', ''),
+                ('POST', '/v1/nodes', ''),
+                ('PUT', f'/v1/nodes/{spellings.NODE}/traits/CUSTOM_A', ''),
+                ('GET', '/v1/allocations', ''),
+                ('PATCH', f'/v1/allocations/{spellings.NODE}', ''),
+                ('PATCH', f'/v1/chassis/{spellings.NODE}', ''),
+                ('PATCH', f'/v1/ports/{spellings.NODE}', ''),
+                ('POST', '/v1/heartbeat/' + spellings.NODE, ''),
+                ('POST', '/v1/continue_inspection', ''),
+                ('POST', '/v1/deploy_templates', '')):
+            self.assertIsNone(
+                routes.classify(method, path, query, 'application/json',
+                                True), f'{method} {path}')

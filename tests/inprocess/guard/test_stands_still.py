@@ -1,0 +1,352 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A process, a conductor or a request that stands still takes nobody's node.
+
+Each of these was seen: a node that somebody had reserved was deployed by
+somebody else.
+"""
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import passage
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine import uncertain
+from ironic_reservations.model import reasons
+from ironic_reservations.reconciler import loops
+from tests import guarded
+from tests import servers
+from tests import world
+
+TIMEOUT = 120
+LONG = TIMEOUT * 5
+
+
+class StandsStillTestCase(guarded.TestCase):
+
+    options = {'guard__passage_timeout': TIMEOUT}
+
+    def passes(self):
+        """Let the reconciler do all that it does again and again."""
+        nodes = loops.Reconciler(self.engine).nodes
+        requests = uncertain.Uncertain(self.engine, self.engine.ironic)
+        for _ in range(3):
+            for task in nodes.tasks:
+                task.due_at = 0.0
+            nodes.one_pass()
+            requests.look()
+            self.world.clock.advance(30)
+
+    def reserve(self):
+        return self.world.reserve(self.node)
+
+    def reasons(self):
+        refused = self.assertRaises(errors.NoNodeAvailable, self.reserve)
+        return [reason['code'] for reason in refused.details['reasons']]
+
+    def assert_mine(self, held):
+        """Assert that a node is whose it was promised to."""
+        self.assertEqual(('available', 'reserved'), (
+            self.there().provision_state, self.world.state_of(held)))
+
+
+@servers.also
+class TestGuardPaused(StandsStillTestCase):
+    """An API process stands still right before it hands a request over."""
+
+    def setUp(self):
+        super().setUp()
+        self.standing_still = []
+        real = passage.admit
+
+        def admit(*args, **known):
+            through = real(*args, **known)
+            for action in self.standing_still:
+                action()
+            return through
+        self.patch(passage, 'admit', admit)
+
+    def test_stranger(self):
+        """Somebody reserves the node while the deploy stands still."""
+        made = []
+
+        def meanwhile():
+            self.standing_still.clear()
+            self.world.clock.advance(LONG)
+            self.passes()
+            made.append(self.reserve())
+        self.standing_still.append(meanwhile)
+        self.assertRaises(errors.HandedOverLate, self.deploy)
+        self.assertEqual([], self.ironic.done)
+        self.assert_mine(made[0])
+        self.assertEqual([], self.world.passages())
+
+    def test_proof_of_a_reservation_that_ends_meanwhile(self):
+        before, made = self.world.reserve(self.node, ttl=10), []
+
+        def meanwhile():
+            self.standing_still.clear()
+            self.world.clock.advance(LONG)
+            self.passes()
+            sweep.sweep(self.engine)
+            made.append(self.reserve())
+        self.standing_still.append(meanwhile)
+        self.assertRaises(errors.HandedOverLate, self.deploy, before.uuid)
+        self.assertEqual([], self.ironic.done)
+        self.assert_mine(made[0])
+
+    def test_proof_stays_good_where_nothing_was_sent(self):
+        held = self.reserve()
+
+        def meanwhile():
+            self.standing_still.clear()
+            self.world.clock.advance(TIMEOUT / 2)
+        self.standing_still.append(meanwhile)
+        self.assertRaises(errors.HandedOverLate, self.deploy, held.uuid)
+        self.assert_mine(held)
+        self.assertEqual(202, self.deploy(held.uuid).status)
+
+    def test_less_than_half_of_the_time_is_in_time(self):
+        self.standing_still.append(
+            lambda: self.world.clock.advance(TIMEOUT / 2 - 1))
+        self.assertEqual(202, self.deploy().status)
+
+
+@servers.also
+class TestInsideOfIronic(StandsStillTestCase):
+    """A process stands still when nobody can look at a clock any more."""
+
+    def meanwhile(self, *actions):
+        def happens():
+            self.world.clock.advance(LONG)
+            self.passes()
+            for action in actions:
+                action()
+        return [happens]
+
+    def test_stranger_is_taken_back(self):
+        made = []
+        self.ironic.before['PUT'] = self.meanwhile(
+            lambda: made.append(self.reserve()))
+        refused = self.assertRaises(errors.Overtaken, self.deploy)
+        self.assertIn('is being undone', str(refused))
+        self.passes()
+        self.assert_mine(made[0])
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertEqual([], self.world.passages())
+
+    def test_instance_is_taken_off_again(self):
+        made = []
+        self.ironic.before['PATCH'] = self.meanwhile(
+            lambda: made.append(self.reserve()))
+        self.assertRaises(errors.Overtaken, self.bind, world.new_uuid())
+        self.assertIsNone(self.there().instance_uuid)
+        self.passes()
+        self.assert_mine(made[0])
+
+    def test_what_the_new_owner_did_stays(self):
+        """The node has been used since: nothing shows whose doing it is."""
+        made = []
+
+        def used():
+            made.append(self.reserve())
+            self.world.use(made[0])
+            self.ironic.answers['PUT'] = [202]
+        self.ironic.before['PUT'] = self.meanwhile(used)
+        refused = self.assertRaises(errors.Overtaken, self.deploy)
+        self.assertIn('could not be undone', str(refused))
+        self.assertEqual(('active', 'in_use'), (
+            self.there().provision_state, self.world.state_of(made[0])))
+
+    def test_own_proof_that_is_still_good_is_in_use(self):
+        held = self.world.reserve(self.node, ttl=LONG * 10)
+        self.ironic.before['PUT'] = self.meanwhile(
+            lambda: self.assertEqual('reserved', self.world.state_of(held)))
+        self.assertEqual(202, self.deploy(held.uuid).status)
+        self.assertEqual('in_use', self.world.state_of(held))
+
+    def test_nobodys_node_is_the_requests(self):
+        self.ironic.before['PUT'] = self.meanwhile()
+        self.assertEqual(202, self.deploy().status)
+
+    def test_allocation_is_deleted(self):
+        made, instance = [], world.new_uuid()
+        self.ironic.before['POST'] = self.meanwhile(
+            lambda: made.append(self.reserve()))
+        self.assertRaises(errors.Overtaken, self.allocate, instance)
+        self.assertEqual({}, self.world.ironic.allocations)
+        self.passes()
+        self.assert_mine(made[0])
+
+
+@servers.also
+class TestReusedPassageId(StandsStillTestCase):
+
+    def test_slow_request_closes_nobody_elses(self):
+        """The id of its row has been given to the next request."""
+        seen = []
+
+        def meanwhile():
+            self.world.clock.advance(LONG)
+            self.passes()
+            held = self.reserve()
+            passage.admit(self.engine, self.node, held.uuid)
+            self.ironic.answers['PUT'] = [409]
+            seen.extend(self.world.passages())
+        self.ironic.before['PUT'] = [meanwhile]
+        self.deploy()
+        self.assertEqual(1, len(seen))
+        self.assertEqual(seen, self.world.passages())
+
+
+@servers.also
+class TestConductorPaused(StandsStillTestCase):
+    """A conductor stands still for longer than the API waits for it."""
+
+    def test_stranger(self):
+        self.ironic.answers['PUT'] = [500]
+        self.assertEqual(500, self.deploy().status)
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.world.ironic.conductor_silent = True
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.ironic.late.pop()()
+        self.world.ironic.conductor_silent = False
+        self.passes()
+        self.assertEqual([reasons.WRONG_STATE], self.reasons())
+        self.assertEqual([], self.world.passages())
+
+    def test_proof(self):
+        held = self.reserve()
+        self.ironic.answers['PUT'] = [503]
+        self.deploy(held.uuid)
+        self.world.ironic.conductor_silent = True
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertEqual('starting', self.world.state_of(held))
+        self.ironic.late.pop()()
+        self.world.ironic.conductor_silent = False
+        self.passes()
+        self.assertEqual('in_use', self.world.state_of(held))
+
+    def test_nothing_became_of_it(self):
+        held = self.reserve()
+        self.ironic.answers['PUT'] = [500]
+        self.deploy(held.uuid)
+        self.world.clock.advance(60)
+        self.passes()
+        self.assert_mine(held)
+        self.assertEqual([], self.world.passages())
+
+    def test_it_is_looked_at_twice(self):
+        """The first look comes too early, by a hair."""
+        held = self.reserve()
+        self.ironic.answers['PUT'] = [500]
+        self.deploy(held.uuid)
+        self.world.clock.advance(60)
+        self.world.ironic.interrupt('settled', lambda: None)
+        self.world.ironic.interrupt('settled', self.ironic.late[0])
+        self.passes()
+        self.assertEqual('in_use', self.world.state_of(held))
+
+    def test_holder_tries_again(self):
+        held = self.reserve()
+        self.ironic.answers['PUT'] = [500]
+        self.deploy(held.uuid)
+        self.assertEqual(202, self.deploy(held.uuid).status)
+        self.assertEqual('in_use', self.world.state_of(held))
+
+    def test_exception_is_no_answer(self):
+        def fails():
+            raise RuntimeError('the connection is gone')
+        self.ironic.before['PUT'] = [fails]
+        self.assertRaises(RuntimeError, self.deploy)
+        self.world.clock.advance(TIMEOUT)
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.assertEqual('uncertain', self.world.passages()[0]['state'])
+
+    def test_node_that_is_deleted_settles_it(self):
+        self.ironic.answers['PUT'] = [500]
+        self.deploy()
+        self.world.enrol()
+        self.world.ironic.remove(self.node)
+        self.world.clock.advance(LONG)
+        self.passes()
+        mirror.refresh_all(self.engine)
+        self.assertNotIn(self.node, self.world.mirrored())
+        self.assertEqual([], self.world.passages())
+
+    def test_node_that_is_locked_is_not_settled(self):
+        self.ironic.answers['PUT'] = [500]
+        self.deploy()
+        self.world.ironic.refuses.add(self.node)
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertEqual([reasons.BUSY], self.reasons())
+
+
+@servers.also
+class TestAllocations(StandsStillTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.instance = world.new_uuid()
+
+    def becomes(self, state, node_uuid=None):
+        self.world.ironic.allocations[self.instance] = (
+            ironic_client.Allocation(state, node_uuid))
+
+    def test_conductor_that_comes_back_late(self):
+        """A restarted conductor resumes what its API had accepted."""
+        self.assertEqual(201, self.allocate(self.instance).status)
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.world.ironic.change(self.node, instance_uuid=self.instance)
+        self.becomes('active', self.node)
+        self.passes()
+        self.assertEqual(([reasons.INSTANCE_BOUND], []), (
+            self.reasons(), self.world.passages()))
+
+    def test_error_frees_the_node_at_once(self):
+        self.allocate(self.instance)
+        self.becomes('error')
+        self.passes()
+        self.assertEqual(self.node, self.reserve().node_uuid)
+
+    def test_deleted_one_frees_the_node_at_once(self):
+        self.allocate(self.instance)
+        self.world.ironic.allocations.clear()
+        self.passes()
+        self.assertEqual(self.node, self.reserve().node_uuid)
+
+    def test_unknown_outcome_is_looked_at_twice(self):
+        self.ironic.answers['POST'] = [500]
+        self.allocate(self.instance)
+        self.passes()
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertEqual(self.node, self.reserve().node_uuid)
+
+    def test_unknown_outcome_that_comes_late(self):
+        self.ironic.answers['POST'] = [500]
+        self.allocate(self.instance)
+        self.passes()
+        self.ironic.late.pop()()
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertEqual([reasons.BUSY], self.reasons())

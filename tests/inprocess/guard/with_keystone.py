@@ -1,0 +1,45 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Starts the Ironic of :mod:`.keystone_ironic`."""
+
+from __future__ import annotations
+
+import pathlib
+from unittest import mock
+
+import requests
+
+from tools import all_in_one
+
+_ROOT = pathlib.Path(__file__).parents[3]
+_SERVICE = (f'import sys; sys.path.insert(0, {str(_ROOT)!r}); '
+            'from tests.inprocess.guard import keystone_ironic as k; '
+            'k.main()')
+
+
+def token(name: str) -> dict[str, str]:
+    """Give the header by which somebody is known."""
+    return {'X-Auth-Token': f'token-of-{name}'}
+
+
+class WithKeystone(all_in_one.AllInOne):
+    """Runs the script with the tokens instead of the plain service."""
+
+    def session(self) -> requests.Session:
+        session = super().session()
+        session.headers.update(token('the-system'))
+        return session
+
+    def _spawn(self) -> None:
+        with mock.patch.object(all_in_one, '_SERVICE', _SERVICE):
+            super()._spawn()

@@ -1,0 +1,431 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Notices reach webhooks: each one, signed, and nobody else."""
+
+import pathlib
+import runpy
+import time
+from wsgiref import util
+
+import fixtures
+
+from ironic_reservations.api.middleware import metrics
+from ironic_reservations.clouds import webhook
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import before_start
+from ironic_reservations.engine import notice_text
+from ironic_reservations.engine import notices
+from ironic_reservations.engine import outbox
+from ironic_reservations.engine import webhooks
+from tests import leasing
+from tests import servers
+from tests import world
+from tests.inprocess.notices import base
+from tests.real import receivers
+
+
+class _Case(base.TestCase):
+
+    def begin(self):
+        self.receiver = self.useFixture(receivers.Receiver())
+        self.options = self.receiver.options()
+        super().begin()
+
+    def deliver(self, engine=None):
+        return webhooks.deliver(engine or self.world.engine,
+                                self.receiver.url, lambda: True)
+
+
+@servers.also
+class TestLife(_Case):
+    """What becomes of a lease is told."""
+
+    def test_start_and_ends_are_told_once(self):
+        self.leasing.hosts()
+        made = self.leasing.create(1, 4, user_id='somebody')
+        for hour in (1, 3, 4):
+            self.at(hour)
+            self.work()
+        self.assertEqual([], self.receiver.taken)
+        self.deliver()
+        self.deliver()
+        self.assertEqual(['started', 'before_end', 'ended'],
+                         self.receiver.kinds())
+        self.assertEqual([], self.receiver.wrong)
+        self.assertEqual(3, len(set(self.receiver.ids)))
+        self.assertEqual(
+            {(made.id, made.name, 'ours', 'somebody')},
+            {(told['data']['lease_id'], told['data']['name'],
+              told['data']['project_id'], told['data']['user_id'])
+             for told in self.receiver.taken})
+        self.assertEqual({'delivered'},
+                         {row['outcome'] for row in self.outbox()})
+
+    def test_no_proof_is_told(self):
+        self.leasing.hosts()
+        made = self.leasing.create(1, 4)
+        self.at(1)
+        self.work()
+        self.deliver()
+        self.assertNotIn(made.reservations[0].id, str(self.receiver.taken))
+
+    def test_broken_promise_is_told_once_each_time_it_is_broken(self):
+        node, = self.leasing.hosts()
+        self.leasing.create(1, 4)
+        self.at(1)
+        self.work()
+        for _ in range(2):
+            self.leasing.break_node(node)
+            self.watch()
+            self.watch()
+            self.leasing.mend_node(node)
+            self.watch()
+        self.deliver()
+        told = [each for each in self.receiver.taken
+                if each['type'] == 'lease.broken']
+        self.assertEqual([True, True], [each['urgent'] for each in told])
+        self.assertIn('maintenance', told[0]['data']['reason'])
+
+    def test_lease_deleted_before_its_start_has_ended(self):
+        self.leasing.hosts()
+        self.leasing.end(self.leasing.create(1, 4))
+        self.deliver()
+        self.assertEqual(['ended'], self.receiver.kinds())
+
+    def test_lease_deleted_in_use_has_ended_when_its_nodes_are_back(self):
+        self.leasing.hosts()
+        made = self.leasing.create(1, 4)
+        self.at(1)
+        self.work()
+        self.at(2)
+        self.leasing.end(made)
+        self.assertEqual(1, len(self.outbox()))
+        self.work()
+        self.deliver()
+        self.assertEqual(['started', 'ended'], self.receiver.kinds())
+
+
+@servers.also
+class TestOutbox(_Case):
+    """A notice is there if and only if its change is."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts()
+        self.made = self.leasing.create(1, 4)
+
+    def _write(self, **more):
+        self.tell(self.made, notices.Kind.FIXED, **more)
+
+    def test_change_that_is_rolled_back_is_not_told(self):
+        def fail():
+            with self.world.engine.database.write() as connection:
+                notices.write(self.world.conf, connection,
+                              notices.Kind.FIXED, self.made,
+                              self.world.clock())
+                raise db_connection.Conflict('outrun')
+        self.assertRaises(db_connection.Conflict, fail)
+        self.assertEqual([], self.outbox())
+
+    def test_same_notice_is_written_once(self):
+        self._write()
+        self._write()
+        self._write(occurrence='another')
+        self.assertEqual(2, len(self.outbox()))
+
+    def test_receiver_that_fails_is_asked_again_later(self):
+        self.receiver.act = lambda handler: handler.answer(503)
+        self._write()
+        self.assertEqual(0, self.deliver())
+        self.assertEqual(0, self.deliver())
+        self.assertEqual(1, len(self.receiver.taken))
+        self.world.clock.advance(10)
+        self.receiver.act = lambda handler: handler.answer(200)
+        self.assertEqual(1, self.deliver())
+        self.assertEqual(1, len(set(self.receiver.ids)))
+        self.assertEqual(2, len(self.receiver.ids))
+        self.assertIn('503', self.outbox()[0]['complaint'])
+
+    def test_redirect_is_not_followed(self):
+        self.receiver.act = lambda handler: handler.answer(
+            302, location=self.receiver.url + '/elsewhere')
+        self._write()
+        self.assertEqual(0, self.deliver())
+        self.assertEqual(1, len(self.receiver.taken))
+        self.assertEqual([], self.receiver.got)
+
+    def test_host_that_is_not_allowed_is_not_spoken_to(self):
+        self.world.conf.set_override('webhook_allowed_hosts',
+                                     ['localhost', '127.0.0.1.example'],
+                                     'notices')
+        self._write()
+        self.assertEqual(0, self.deliver())
+        self.assertEqual([], self.receiver.taken)
+        self.assertIn('webhook_allowed_hosts', self.outbox()[0]['complaint'])
+
+    def test_receiver_that_drips_is_cut_off(self):
+        """It sends a byte now and then, and never comes to an end."""
+        dripping = self.useFixture(base.Dripping())
+        url = f'http://127.0.0.1:{dripping.port}/'
+        for option, value in (('webhook_urls', [url]),
+                              ('webhook_timeout', 0.5)):
+            self.world.conf.set_override(option, value, 'notices')
+        self._write()
+        self.assertEqual(0, webhooks.deliver(self.world.engine, url,
+                                             lambda: True))
+        self.assertIn('within 0.5 s', self.outbox()[0]['complaint'])
+
+    def test_notice_that_cannot_be_written_holds_up_no_other(self):
+        real = notice_text.line
+        self._write()
+        poisoned = self.outbox()[0]['id']
+
+        def line(conf, notice):
+            if notice.id == poisoned:
+                raise FileNotFoundError('no template')
+            return real(conf, notice)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.notice_text.line', line))
+        self.world.clock.advance(1)
+        self._write(occurrence='another')
+        self.assertEqual(1, self.deliver())
+        self.assertIn('no template', next(
+            row['complaint'] for row in self.outbox()
+            if row['id'] == poisoned))
+
+    def test_nothing_is_sent_without_a_key(self):
+        self.world.conf.set_override('webhook_secret_file', None, 'notices')
+        self._write()
+        self.assertEqual(0, self.deliver())
+        self.assertEqual([], self.receiver.taken)
+
+    def test_of_two_processes_one_sends(self):
+        """Another one looks while a receiver has not answered yet."""
+        other = self.world.another_engine()
+
+        def meanwhile(handler):
+            self.assertEqual(0, self.deliver(other))
+            handler.answer(200)
+        self.receiver.act = meanwhile
+        self._write()
+        self.assertEqual(1, self.deliver())
+        self.assertEqual(1, len(self.receiver.taken))
+
+    def test_claim_of_who_stands_still_ends(self):
+        """He sent it, and did not mark it: it is sent again, by its id."""
+        other = self.world.another_engine()
+
+        def meanwhile(handler):
+            self.receiver.act = lambda again: again.answer(200)
+            self.world.clock.advance(600)
+            self.assertEqual(1, self.deliver(other))
+            handler.answer(200)
+        self.receiver.act = meanwhile
+        self._write()
+        self.deliver()
+        self.assertEqual(2, len(self.receiver.ids))
+        self.assertEqual(1, len(set(self.receiver.ids)))
+        self.assertEqual(['delivered'],
+                         [row['outcome'] for row in self.outbox()])
+
+
+class TestExample(_Case):
+    """The program in the documentation does what it says."""
+
+    def setUp(self):
+        super().setUp()
+        path = (pathlib.Path(__file__).parents[3]
+                / 'doc/source/examples/verify_webhook.py')
+        self.program = runpy.run_path(str(path))
+        self.key = pathlib.Path(self.receiver.secret_file).read_text().strip()
+
+    def _posted(self):
+        """Return the headers and the body of a real message."""
+        messages = []
+        self.receiver.take = lambda path, headers, body: messages.append(
+            ({name.lower(): value for name, value in headers.items()}, body))
+        webhook.post(self.receiver.url, world.new_uuid(), int(time.time()),
+                     b'{"id": "x"}', webhook.keys(self.receiver.secret_file),
+                     ['127.0.0.1'], 10)
+        return messages[0]
+
+    def test_real_message_is_verified(self):
+        headers, body = self._posted()
+        self.assertTrue(self.program['verify'](self.key, headers, body))
+
+    def test_changed_message_is_not(self):
+        headers, body = self._posted()
+        verify = self.program['verify']
+        self.assertFalse(verify(self.key, headers, body + b' '))
+        self.assertFalse(verify(self.key, {
+            **headers, 'webhook-id': world.new_uuid()}, body))
+        self.assertFalse(verify('whsec_' + 'A' * 43 + '=', headers, body))
+
+    def test_old_message_is_not(self):
+        headers, body = self._posted()
+        sent_at = int(time.time()) - 3600
+        self.assertFalse(self.program['verify'](self.key, {
+            **headers, 'webhook-timestamp': str(sent_at),
+            'webhook-signature': webhook.signed(
+                headers['webhook-id'], sent_at, body,
+                [receivers.SECRET])}, body))
+
+
+@servers.also
+class TestSoon(_Case):
+    """A lease that starts soon is told of, once for each start."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts()
+        self.made = self.leasing.create(3, 5)
+
+    def _told(self, hours):
+        self.at(hours)
+        before_start.write(self.engine)
+        before_start.write(self.engine)
+        return [row['kind'] for row in self.outbox()]
+
+    def test_told_once(self):
+        self.assertEqual([], self._told(1.9))
+        self.assertEqual(['before_start'], self._told(2))
+        self.assertEqual(['before_start'], self._told(2.5))
+
+    def test_told_again_for_another_start(self):
+        self._told(2)
+        self.leasing.change(self.made, start=4)
+        self.assertEqual(['before_start'], self._told(2.5))
+        self.assertEqual(['before_start'] * 2, self._told(3))
+        self.deliver()
+        self.assertEqual(leasing.at(4).isoformat(),
+                         self.receiver.taken[1]['data']['start_date'])
+
+    def test_one_that_is_no_more_is_not_told_of(self):
+        self.leasing.end(self.made)
+        self.assertEqual(['ended'], self._told(2))
+
+
+@servers.also
+class TestOld(_Case):
+    """What nobody takes is given up, and what is done is forgotten."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts()
+        self.tell(self.leasing.create(1, 4), notices.Kind.FIXED)
+
+    def _after(self, days):
+        self.at(24 * days)
+        outbox.clean_up(self.engine)
+        return [row['outcome'] for row in self.outbox()]
+
+    def test_given_up_then_forgotten(self):
+        self.assertEqual([None], self._after(2.9))
+        self.assertEqual(['given_up'], self._after(3.1))
+        self.assertEqual(0, self.deliver())
+        self.assertEqual(['given_up'], self._after(10))
+        self.assertEqual([], self._after(10.2))
+
+    def test_delivered_then_forgotten(self):
+        self.assertEqual(1, self.deliver())
+        self.assertEqual(['delivered'], self._after(6.9))
+        self.assertEqual([], self._after(7.1))
+
+    def test_what_is_being_sent_is_not_given_up(self):
+        def meanwhile(handler):
+            outbox.clean_up(self.engine)
+            handler.answer(200)
+        self.at(24 * 3.1)
+        self.receiver.act = meanwhile
+        self.assertEqual(1, self.deliver())
+        self.assertEqual(['delivered'],
+                         [row['outcome'] for row in self.outbox()])
+
+
+class TestMetrics(_Case):
+    """An operator sees that notices do not get through."""
+
+    def _shown(self):
+        answered = []
+        environ = {}
+        util.setup_testing_defaults(environ)
+        body = b''.join(metrics.Metrics(self.engine)(
+            environ, lambda status, headers: answered.append(status)))
+        return {line.rpartition(' ')[0].removeprefix('ironic_reservations_'):
+                float(line.rpartition(' ')[2])
+                for line in body.decode().splitlines()
+                if line.startswith('ironic_reservations_notices')}
+
+    def test_each_stage_is_counted(self):
+        self.leasing.hosts()
+        waiting = 'notices_waiting{channel="webhook"}'
+        self.assertEqual(0, self._shown()[waiting])
+        self.tell(self.leasing.create(1, 4), notices.Kind.FIXED)
+        self.world.clock.advance(90)
+        shown = self._shown()
+        self.assertEqual(1, shown[waiting])
+        self.assertEqual(90, shown[
+            'notices_oldest_seconds{channel="webhook"}'])
+        self.at(24 * 4)
+        outbox.clean_up(self.engine)
+        shown = self._shown()
+        self.assertEqual(0, shown[waiting])
+        self.assertEqual(1, shown['notices_given_up{channel="webhook"}'])
+        self.assertEqual(0, shown['notices_given_up{channel="mail"}'])
+
+
+class TestNeighbours(_Case):
+    """What one project's notices cost the others."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts()
+        self.made = self.leasing.create(1, 4)
+
+    def test_notices_that_are_declined_hold_up_no_other(self):
+        """Somebody's names of leases may be what a receiver refuses."""
+        for number in range(webhooks.BATCH + 5):
+            self.tell(self.made, notices.Kind.FIXED, occurrence=str(number),
+                      reason='declined')
+        self.tell(self.made, notices.Kind.STARTED, occurrence='last')
+
+        def act(handler):
+            told = self.receiver.taken[-1]['data']['reason']
+            handler.answer(400 if told == 'declined' else 204)
+        self.receiver.act = act
+        self.deliver()
+        self.assertEqual(webhooks.BATCH + 6, len(self.receiver.taken))
+        self.assertEqual(['started'], [
+            row['kind'] for row in self.outbox()
+            if row['outcome'] == 'delivered'])
+
+    def test_what_is_urgent_comes_first(self):
+        for number in range(webhooks.BATCH + 5):
+            self.tell(self.made, notices.Kind.FIXED, occurrence=str(number))
+        self.tell(self.made, notices.Kind.BROKEN, occurrence='last')
+        self.deliver()
+        self.assertEqual('lease.broken', self.receiver.taken[0]['type'])
+
+    def test_what_a_receiver_says_can_be_written_down(self):
+        """No database, and no log, takes all that it may say."""
+        def act(handler):
+            handler.wfile.write(b'HTTP/1.1 \0\x1b[31m' + b'x' * 5000
+                                + b'\r\n\r\n')
+        self.receiver.act = act
+        self.tell(self.made, notices.Kind.FIXED)
+        self.deliver()
+        row, = self.outbox()
+        self.assertEqual(1, row['attempts'])
+        self.assertTrue(row['complaint'].isprintable(), row['complaint'])
+        self.assertLess(len(row['complaint']), 300)
+        self.assertIsNone(row['claimed_by'])

@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reservations that are held in Placement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.engine import reserve
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.planner import pick
+from tests import world
+from tests.inprocess.placement import ground
+
+
+class TestCase(ground.TestCase):
+    """With the calls of the API."""
+
+    def reserve(self, *node_uuids: str,
+                engine: engine_module.Engine | None = None,
+                **ask: Any) -> facts.Reservation:
+        """Reserve as an administrator; no nodes: any of the class gold."""
+        if not node_uuids:
+            ask.setdefault('resource_class', 'gold')
+        ask.setdefault('instance_uuid', world.new_uuid())
+        return reserve.reserve(
+            engine or self.engine,
+            pick.Ask(node_uuids=node_uuids or None, project_id='ours',
+                     user_id='me', **ask), world.ALL_NODES)
+
+    def refused(self, *node_uuids: str, **ask: Any) -> list[dict[str, Any]]:
+        """Ask for what cannot be had; gives the reasons."""
+        refused = self.assertRaises(errors.NoNodeAvailable, self.reserve,
+                                    *node_uuids, **ask)
+        given: list[dict[str, Any]] = refused.details['reasons']
+        return given
+
+    def assert_nothing_left(self) -> None:
+        """There is neither a reservation nor a hold that stands."""
+        self.assertEqual({}, self.world.reservations())
+        self.assertEqual([], [row for row in self.rows() if row.state
+                              is not holds.HoldState.RELEASING])

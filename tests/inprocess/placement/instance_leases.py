@@ -1,0 +1,109 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases of instances, with what they have in Placement and Nova."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.model import leases
+from ironic_reservations.reconciler import lease_workers
+from tests import leasing
+from tests.inprocess.placement import faults
+from tests.inprocess.placement import held_leases
+from tests.inprocess.placement import in_memory
+from tests.inprocess.placement import reserved
+
+STATUS = leases.LeaseStatus
+WISH = leasing.instances(2, 2, 512, 5)
+FLAVOR = machine.FlavorWanted(2, 512, 5)
+
+
+class TestCase(held_leases.TestCase, reserved.TestCase):
+
+    def enrol(self, **inventory: Any) -> str:
+        """Add a node that is large enough, with the slot that Nova needs."""
+        uuid, = self.world.enrol(resource_class='gold',
+                                 properties=leasing.sizes(4))
+        self.nodes.add(uuid, **inventory)
+        there = self.client.inventories(uuid)
+        assert there is not None
+        self.nodes.offer(uuid, {**there.by_class,
+                                reserved.SLOT: in_memory.ONE})
+        return uuid
+
+    def host(self, slots: int = 1) -> str:
+        """Give a node that is open to leases, and known to Placement."""
+        node = self.enrol()
+        hosts.add(self.engine, node, {})
+        return node
+
+    def started(self, count: int = 2) -> leases.Lease:
+        """Give a lease of instances that has started, from 1 to 4."""
+        for _ in range(count):
+            self.host()
+        lease = self.leasing.create(1, 4, dataclasses.replace(
+            WISH, least=count, most=count))
+        self.work(1)
+        lease = self.leasing.reload(lease)
+        self.assertIs(STATUS.ACTIVE, lease.status, lease.waiting)
+        return lease
+
+    def had(self, lease: leases.Lease,
+            counts: Mapping[str, int] | None = None) -> machine.Wanted:
+        """Give what the first reservation of a lease is to have."""
+        return self.wanted(
+            dict.fromkeys(self.leasing.nodes(lease), 1)
+            if counts is None else counts, flavor=FLAVOR,
+            reservation_id=lease.reservations[0].id,
+            project_id=leasing.PROJECT)
+
+    def status(self, lease: leases.Lease) -> leases.LeaseStatus:
+        """Read where a lease stands."""
+        return self.leasing.reload(lease).status
+
+    def states(self, lease: leases.Lease) -> list[leases.BookingState]:
+        """Read where its bookings stand."""
+        return [each.state for each in self.leasing.reload(lease).bookings]
+
+    def undeployed(self) -> set[str]:
+        """Give which nodes were undeployed through Ironic."""
+        return {node for what, node in self.ironic.changed
+                if what == 'undeploy'}
+
+
+class DeathCase(TestCase):
+    """Leases whose workers are killed."""
+
+    def die(self, last: int, hours: float) -> bool:
+        """Have a worker die at a step; return whether it came to that."""
+        mortal: engine_module.Engine = self.mortal(last)
+        self.world.clock.now = leasing.at(hours)
+        try:
+            lease_workers.LeaseWorkers(mortal).one_pass()
+        except faults.Died:
+            return True
+        return False
+
+    def others(self) -> None:
+        """Have others come by, until everything is as it should be."""
+        for _ in range(2):
+            self.wait()
+            self.soon()
+        placement_sync.recover(self.engine)

@@ -1,0 +1,148 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A Placement and a Nova for leases of instances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.clouds import nova
+from ironic_reservations.engine.placement import lease_provider_calls
+from ironic_reservations.engine.placement import lease_provider_sync
+from ironic_reservations.lifecycle.placement import lease_providers as machine
+from tests import small_nova
+from tests import world
+from tests.inprocess.placement import faults
+from tests.inprocess.placement import ground
+from tests.inprocess.placement import in_memory
+
+SLOT = in_memory.SLOT
+SLOTS = machine.Slots(SLOT, in_memory.LEASE_SLOT)
+PROJECT = 'a-project'
+FLAVOR = machine.FlavorWanted(2, 4096, 10)
+
+Offers = dict[str, dict[str, tuple[int, int]]]
+
+
+class TestCase(ground.TestCase):
+    """With hosts that have slots."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.nova = self.useFixture(small_nova.SmallNova())
+        self.to_nova = faults.Network(self.nova.sender())
+        self.engine = dataclasses.replace(
+            self.engine, nova=nova.Nova(self.to_nova, authenticated=False))
+        self.nova.deleted = self.client.delete_allocations
+        self.client.ensure_class(SLOT)
+        self.client.ensure_class(in_memory.LEASE_SLOT)
+
+    def host(self, slots: int = 4) -> str:
+        """Make the provider of a host as nova-compute does; gives it."""
+        host = self.enrol()
+        there = self.client.inventories(host)
+        assert there is not None
+        self.nodes.offer(host, {**there.by_class, SLOT: {
+            **in_memory.ONE, 'total': slots}})
+        return host
+
+    def wanted(self, counts: Mapping[str, int], **more: Any
+               ) -> machine.Wanted:
+        """Give a reservation that is active."""
+        return machine.Wanted(**{
+            'reservation_id': world.new_uuid(), 'project_id': PROJECT,
+            'counts': counts, 'active': True, 'flavor': FLAVOR, **more})
+
+    def bring(self, wanted: machine.Wanted,
+              engine: engine_module.Engine | None = None
+              ) -> lease_provider_sync.Result:
+        """Have a pass made."""
+        return lease_provider_sync.bring(engine or self.engine, wanted)
+
+    def brought(self, wanted: machine.Wanted) -> machine.Wanted:
+        """Have passes made that come to an end; gives what was wanted."""
+        self.assertEqual((), self.bring(wanted).waits)
+        return wanted
+
+    def mortal(self, last: int) -> engine_module.Engine:
+        """Give the engine of a process that dies at a step."""
+        return faults.mortal(self.engine, self.there.sender(), last,
+                             self.nova.sender())
+
+    def boot(self, wanted: machine.Wanted, host: str,
+             known: bool = True) -> str:
+        """Have a server run by the lease, as Nova's scheduler claims it.
+
+        :param known: whether Nova still knows it.
+        """
+        uuid = world.new_uuid()
+        answer = self.try_boot(wanted, host, uuid)
+        self.assertTrue(answer.done, answer)
+        if known:
+            self.nova.boot(wanted.reservation_id, PROJECT, uuid=uuid)
+        return uuid
+
+    def try_boot(self, wanted: machine.Wanted, host: str, uuid: str
+                 ) -> Any:
+        """Claim what the flavor asks for."""
+        return self.client.put_allocations(uuid, in_memory.wanted(
+            {host: {self.slot(host): 1}, lease_provider_calls.child_of(host): {
+                wanted.class_name: 1}}, consumer_type='INSTANCE'))
+
+    def slot(self, host: str) -> str:
+        """Give what the scheduler finds a host by."""
+        return SLOT
+
+    def offers(self) -> Offers:
+        """Give (total, reserved) of each class of a reservation, by host."""
+        found: Offers = {}
+        for provider in self.client.providers():
+            there = self.client.inventories(provider.uuid)
+            assert there is not None
+            ours = {name: (offer['total'], offer['reserved'])
+                    for name, offer in there.by_class.items()
+                    if machine.reservation_of(name) is not None}
+            if ours:
+                self.assertEqual(
+                    lease_provider_calls.child_of(provider.parent or ''),
+                    provider.uuid)
+                found[provider.parent or ''] = ours
+        return found
+
+    def classes(self) -> set[str]:
+        """Give the classes of reservations."""
+        return {name for name in self.client.classes()
+                if name.startswith(machine.PREFIX)}
+
+    def assert_active(self, *wanted: machine.Wanted) -> None:
+        """All is there that these are to have, and nothing else."""
+        expected: Offers = {}
+        for each in wanted:
+            for host, total in each.counts.items():
+                expected.setdefault(host, {})[each.class_name] = (total, 0)
+        self.assertEqual(expected, self.offers())
+        self.assertEqual({each.class_name for each in wanted},
+                         self.classes())
+        self.assertEqual(
+            {each.reservation_id: (machine.extra_specs(
+                each.reservation_id, each.flavor, SLOTS), {each.project_id})
+             for each in wanted if each.flavor is not None},
+            {ident: (flavor.extra_specs, flavor.projects)
+             for ident, flavor in self.nova.flavors.items()})
+
+    def assert_nothing(self) -> None:
+        """Nothing is left of any reservation but empty providers."""
+        self.assert_active()

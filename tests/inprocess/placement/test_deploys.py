@@ -1,0 +1,214 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What becomes of a hold when its node is deployed with the proof."""
+
+from __future__ import annotations
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.clouds import placement
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import passage
+from ironic_reservations.engine import release
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.model import facts
+from tests.inprocess.placement import faults
+from tests.inprocess.placement import held_reservations
+from tests.inprocess.placement import in_memory
+
+GOLD = in_memory.GOLD
+
+
+class TestCase(held_reservations.TestCase):
+
+    def on_deploy(self, what: str) -> None:
+        """Configure what becomes of the hold."""
+        self.world.conf.set_override('on_deploy', what, 'placement')
+
+    def deploy(self, made: facts.Reservation,
+               engine: engine_module.Engine | None = None) -> None:
+        """Deploy a node with the proof, through the guard."""
+        engine = engine or self.engine
+        through = passage.admit(engine, made.node_uuid, made.uuid)
+        self.world.ironic.deploy(made.node_uuid, made.instance_uuid)
+        passage.close(engine, through, True)
+
+    def free(self, made: facts.Reservation) -> None:
+        """Undeploy a node, and have that be noticed."""
+        self.world.ironic.undeploy(made.node_uuid)
+        mirror.refresh_all(self.engine)
+        placement_sync.recover(self.engine)
+
+
+class TestKeep(TestCase):
+
+    def test_hold_stays_until_the_node_is_free(self) -> None:
+        made = self.reserve(self.enrol())
+        held, = self.rows()
+        self.network.calls.clear()
+        self.deploy(made)
+        placement_sync.audit(self.engine, repair=True)
+        self.assertEqual([], self.network.writes())
+        self.assertEqual([held.consumer_uuid],
+                         self.consumers(made.node_uuid))
+        self.assert_clean()
+        self.free(made)
+        self.assertEqual([], self.consumers(made.node_uuid))
+        self.assert_clean()
+
+
+class TestMove(TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.on_deploy('move')
+
+    def test_instance_gets_the_node_and_loses_it_when_it_is_free(
+            self) -> None:
+        made = self.reserve(self.enrol())
+        self.deploy(made)
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(made.node_uuid))
+        there = self.client.consumer(made.instance_uuid)
+        self.assertEqual(('ours', 'me', consumers.INSTANCE), (
+            there.project_id, there.user_id, there.consumer_type))
+        self.assert_clean()
+        placement_sync.recover(self.engine)
+        placement_sync.audit(self.engine, repair=True)
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(made.node_uuid))
+        self.free(made)
+        self.assertEqual([], self.consumers(made.node_uuid))
+        self.assert_clean()
+
+    def test_refused_deploy_moves_nothing(self) -> None:
+        made = self.reserve(self.enrol())
+        through = passage.admit(self.engine, made.node_uuid, made.uuid)
+        passage.close(self.engine, through, False)
+        self.assertNotEqual([made.instance_uuid],
+                            self.consumers(made.node_uuid))
+        self.assert_clean()
+
+    def test_what_cannot_be_moved_now_is_at_the_next_audit(self) -> None:
+        made = self.reserve(self.enrol())
+        self.network.down = True
+        self.deploy(made)
+        self.network.down = False
+        self.assertNotIn(made.instance_uuid, self.consumers(made.node_uuid))
+        placement_sync.audit(self.engine, repair=True)
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(made.node_uuid))
+        self.assert_clean()
+
+    def test_instance_that_nova_has_moved_keeps_what_it_has(self) -> None:
+        made, other = self.reserve(self.enrol()), self.enrol()
+        self.deploy(made)
+        self.client.delete_allocations(made.instance_uuid)
+        self.nodes.claim(other, made.instance_uuid)
+        self.free(made)
+        self.assertEqual([made.instance_uuid], self.consumers(other))
+        self.assertEqual([], self.rows())
+
+    def test_node_that_nova_has_claimed_anew_is_left_to_it(self) -> None:
+        """Nova gives its consumers no type."""
+        made = self.reserve(self.enrol())
+        self.deploy(made)
+        self.client.delete_allocations(made.instance_uuid)
+        self.there.client.put_allocations(made.instance_uuid, in_memory.wanted(
+            {made.node_uuid: {GOLD: 1}}, consumer_type='SOMEBODY'))
+        self.free(made)
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(made.node_uuid))
+        self.assertEqual([], self.rows())
+
+    def test_instance_that_nova_scheduled_is_left_alone_throughout(
+            self) -> None:
+        node = self.enrol()
+        instance = self.nodes.claim(node)
+        made = self.reserve(node, instance_uuid=instance)
+        before = self.client.consumer(instance)
+        self.deploy(made)
+        self.free(made)
+        self.assertEqual(before, self.client.consumer(instance))
+        self.assertEqual([], self.rows())
+
+    def test_reservation_that_is_deleted_takes_it_back(self) -> None:
+        made = self.reserve(self.enrol())
+        self.deploy(made)
+        release.release(self.engine, made.uuid)
+        self.assertEqual(([], []), (self.consumers(made.node_uuid),
+                                    self.rows()))
+
+    def test_taking_back_that_fails_is_tried_again(self) -> None:
+        for fault in faults.Fault:
+            made = self.reserve(self.enrol())
+            self.deploy(made)
+            self.network.faults = [fault]
+            release.release(self.engine, made.uuid)
+            self.recover()
+            self.network.deliver()
+            self.assertEqual([], self.consumers(made.node_uuid))
+            self.assert_clean()
+
+    def test_process_killed_between_each_two_steps(self) -> None:
+        for last in range(40):
+            made = self.reserve(self.enrol())
+            died = True
+            mortal = faults.mortal(self.world.engine, self.there.sender(),
+                                   last)
+            through = passage.admit(self.engine, made.node_uuid, made.uuid)
+            self.world.ironic.deploy(made.node_uuid, made.instance_uuid)
+            try:
+                passage.close(mortal, through, True)
+                died = False
+            except faults.Died:
+                pass
+            self.world.find_out()
+            mirror.refresh_all(self.engine)
+            mirror.settle_starting(self.engine)
+            self.recover()
+            placement_sync.audit(self.engine, repair=True)
+            self.assertEqual([made.instance_uuid],
+                             self.consumers(made.node_uuid), last)
+            self.assert_clean()
+            self.free(made)
+            self.assertEqual([], self.consumers(made.node_uuid), last)
+            if not died:
+                break
+        self.assertGreater(last, 8)
+
+
+class TestMoveOnOldPlacement(TestMove):
+    """One from before consumers had types."""
+
+    newest = '1.29'
+
+    def test_instance_gets_the_node_and_loses_it_when_it_is_free(
+            self) -> None:
+        made = self.reserve(self.enrol())
+        self.deploy(made)
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(made.node_uuid))
+        self.free(made)
+        self.assertEqual([], self.consumers(made.node_uuid))
+        self.assert_clean()
+
+    def test_node_that_nova_has_claimed_anew_is_left_to_it(self) -> None:
+        """It cannot be told whose it is, and so it is what we wrote."""
+        made = self.reserve(self.enrol())
+        self.deploy(made)
+        self.client.delete_allocations(made.instance_uuid)
+        self.assertIs(placement.Outcome.DONE, self.nodes.try_claim(
+            made.node_uuid, made.instance_uuid).outcome)
+        self.free(made)
+        self.assertEqual([], self.rows())

@@ -1,0 +1,361 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whatever fails, and whoever dies: after the next passes all agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import random
+
+from testtools import content
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.engine.placement import deployed_holds
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import hold_recovery
+from ironic_reservations.engine.placement import hold_release
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.lifecycle.placement import holds
+from tests import world
+from tests.inprocess.placement import faults
+from tests.inprocess.placement import ground
+from tests.inprocess.placement import in_memory
+
+Fault = faults.Fault
+Recovered = hold_recovery.Recovered
+Verdict = hold_cases.Verdict
+
+
+class TestUncertainHold(ground.TestCase):
+    """The write of a hold is not answered."""
+
+    def unavailable(self, node: str, *suffered: Fault | None) -> None:
+        self.network.faults = [*suffered]
+        self.assertRaises(errors.PlacementUnavailable, self.hold, node)
+
+    def test_write_that_is_done_without_an_answer_is_a_hold(self) -> None:
+        node = self.enrol()
+        for fault in (Fault.UNANSWERED, Fault.ERROR_DONE):
+            self.network.faults = [fault]
+            held = self.held(node, fault.value)
+            self.assertEqual([held.consumer_uuid], self.consumers(node))
+            self.assertEqual([held], self.rows())
+            hold_release.release(self.engine, [fault.value])
+        self.assert_clean()
+
+    def test_write_that_fails_is_tried_once_as_another_consumer(
+            self) -> None:
+        for fault in (Fault.LOST, Fault.ERROR):
+            node = self.enrol()
+            self.network.faults = [fault]
+            held = self.held(node)
+            self.assertEqual([held.consumer_uuid], self.consumers(node))
+        self.assertEqual({Recovered.RELEASED: 2}, self.recover())
+        self.assert_clean()
+
+    def test_write_that_comes_late_is_taken_back(self) -> None:
+        node = self.enrol()
+        self.unavailable(node, Fault.LATE, Fault.LATE)
+        self.assertEqual([], self.consumers(node))
+        self.network.deliver()
+        self.assertEqual(1, len(self.consumers(node)))
+        self.assertEqual({Recovered.RELEASED: 2}, self.recover())
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()
+
+    def test_write_that_comes_later_than_that_is_refused(self) -> None:
+        node = self.enrol()
+        self.unavailable(node, Fault.LATE, Fault.LATE)
+        self.assertEqual({Recovered.RELEASED: 2}, self.recover())
+        self.network.deliver()
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()
+
+    def test_second_try_finds_the_first_one_in_its_way(self) -> None:
+        """It came late, and right before the second."""
+        node = self.enrol()
+        self.network.faults = [Fault.LATE]
+        insert = db_holds.insert
+
+        def intend(*arguments, **more):
+            made = insert(*arguments, **more)
+            self.network.deliver()
+            return made
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.db.holds.insert', intend))
+        result = self.hold(node)
+        self.assertIs(Verdict.TAKEN, result.verdict)
+        self.recover()
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()
+
+    def test_nobody_settles_before_the_deadline(self) -> None:
+        node = self.enrol()
+        self.unavailable(node, Fault.LOST, Fault.LOST)
+        before = self.rows()
+        self.assertEqual(0, sum(hold_recovery.recover(self.engine).values()))
+        self.assertEqual(before, self.rows())
+        self.held(node)
+
+    def test_placement_that_is_down_is_waited_for(self) -> None:
+        node = self.enrol()
+        self.network.down = True
+        self.unavailable(node)
+        self.assertEqual({}, self.recover())
+        self.network.down = False
+        self.assertEqual({}, {
+            end: count for end, count
+            in hold_recovery.recover(self.engine).items() if count})
+        self.assertEqual({Recovered.RELEASED: 1}, self.recover())
+        self.assert_clean()
+
+    def test_credentials_that_are_refused_leave_nothing(self) -> None:
+        node = self.enrol()
+        stranger = self.engine.__class__(**{
+            **vars(self.engine),
+            'placement': placement.Placement(self.there.sender(), 'nobody')})
+        self.assertRaises(errors.PlacementUnavailable, self.hold, node,
+                          engine=stranger)
+        self.assertEqual([], self.rows())
+
+    def test_consumer_that_a_failed_call_has_left_is_not_used(self) -> None:
+        """F3: it is empty, at generation 0, and no PUT with null works."""
+        node = self.enrol()
+        poisoned: list[str] = []
+        put = hold_calls.put
+
+        def poisoned_put(engine, intended):
+            if not poisoned:
+                poisoned.append(intended.consumer_uuid)
+                self.client.post_allocations({
+                    intended.consumer_uuid: in_memory.wanted({})})
+            return put(engine, intended)
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.engine.placement.hold_calls.put',
+            poisoned_put))
+        held = self.held(node)
+        self.assertNotEqual(poisoned, [held.consumer_uuid])
+        self.recover()
+        self.assert_clean()
+
+
+class TestUncertainRelease(ground.TestCase):
+
+    def test_what_cannot_be_taken_back_now_is_later(self) -> None:
+        for fault in Fault:
+            node = self.enrol()
+            self.held(node, 'me')
+            self.network.faults = [fault]
+            self.assertFalse(hold_release.release(self.engine, ['me']))
+            self.assertEqual({Recovered.RELEASED: 1}, self.recover())
+            self.network.deliver()
+            self.assertEqual([], self.consumers(node))
+        self.assert_clean()
+
+    def test_next_promise_takes_back_what_is_in_its_way(self) -> None:
+        node = self.enrol()
+        self.held(node, 'me')
+        self.network.faults = [Fault.LOST]
+        self.assertFalse(hold_release.release(self.engine, ['me']))
+        held = self.held(node, 'you')
+        self.assertEqual([held], self.rows())
+        self.assert_clean()
+
+
+class TestUncertainMove(ground.TestCase):
+
+    def test_move_without_an_answer_is_recovered_as_it_was_done(self) -> None:
+        for fault in Fault:
+            node, instance = self.enrol(), world.new_uuid()
+            self.held(node, 'me')
+            self.network.faults = [fault]
+            self.assertIs(Verdict.BUSY, deployed_holds.move(
+                self.engine, 'me', instance, None, None))
+            self.assertIs(Verdict.BUSY, self.hold(node).verdict)
+            settled = self.recover()
+            # NOTE: what comes only now is refused.
+            self.network.deliver()
+            done = fault in (Fault.UNANSWERED, Fault.ERROR_DONE)
+            self.assertEqual({Recovered.MOVED if done
+                              else Recovered.CONFIRMED: 1}, settled)
+            self.assertEqual(done, self.consumers(node) == [instance])
+            self.assert_clean()
+            hold_release.release(self.engine, ['me'])
+
+
+class TestDeaths(ground.TestCase):
+    """Our process is killed between each two steps."""
+
+    def deaths(self, prepare: Callable[[str], None],
+               use: Callable[[engine_module.Engine, str], object],
+               most: int) -> None:
+        """Die at each step of something, and begin again.
+
+        :param most: how many steps there are.
+        """
+        lived, node = None, self.enrol()
+        for last in range(most + 2):
+            for consumer in self.consumers(node):
+                self.client.delete_allocations(consumer)
+            hold_release.release(self.engine, [node])
+            prepare(node)
+            mortal = faults.mortal(self.world.engine, self.there.sender(),
+                                   last)
+            try:
+                use(mortal, node)
+                lived = last
+            except faults.Died:
+                pass
+            self.recover()
+            report = self.audit()
+            self.assertEqual(((), 0), (report.differences, report.in_work),
+                             last)
+            if lived is not None:
+                break
+        self.assertEqual(most, lived)
+        self.assert_clean()
+
+    def test_hold(self) -> None:
+        def use(engine: engine_module.Engine, node: str) -> None:
+            self.hold(node, node, engine=engine)
+        self.deaths(lambda node: None, use, 6)
+
+    def test_hold_that_somebody_is_in_the_way_of(self) -> None:
+        def use(engine: engine_module.Engine, node: str) -> None:
+            self.hold(node, node, engine=engine)
+        self.deaths(lambda node: self.nodes.claim(node) and None, use, 8)
+
+    def test_release(self) -> None:
+        def prepare(node: str) -> None:
+            self.held(node, node)
+        self.deaths(prepare, lambda engine, node: hold_release.release(
+            engine, [node]), 6)
+
+    def test_move(self) -> None:
+        def prepare(node: str) -> None:
+            self.held(node, node)
+        self.deaths(prepare, lambda engine, node: deployed_holds.move(
+            engine, node, world.new_uuid(), None, None), 8)
+
+    def test_settle_of_what_was_written(self) -> None:
+        self.deaths(lambda node: self.left_over(node, Fault.UNANSWERED),
+                    lambda engine, node: hold_recovery.recover(engine), 6)
+
+    def test_settle_of_what_was_not_written(self) -> None:
+        self.deaths(lambda node: self.left_over(node, Fault.LOST),
+                    lambda engine, node: hold_recovery.recover(engine), 10)
+
+    def test_settle_of_a_release(self) -> None:
+        def prepare(node: str) -> None:
+            self.held(node, node)
+            self.network.faults = [Fault.LOST]
+            hold_release.release(self.engine, [node])
+            self.wait()
+        self.deaths(prepare,
+                    lambda engine, node: hold_recovery.recover(engine), 6)
+
+    def test_settle_of_a_move(self) -> None:
+        def prepare(node: str) -> None:
+            self.held(node, node)
+            self.network.faults = [Fault.LOST]
+            deployed_holds.move(self.engine, node, world.new_uuid(), None,
+                                None)
+            self.wait()
+        self.deaths(prepare,
+                    lambda engine, node: hold_recovery.recover(engine), 8)
+
+    def left_over(self, node: str, fault: Fault) -> None:
+        """Leave what a process leaves that dies in the call."""
+        with self.world.engine.database.write() as opened:
+            intended = hold_cases.intend(
+                self.world.engine, opened, ground.promise(node, node))
+        self.network.faults = [fault]
+        hold_calls.put(self.engine, intended)
+        self.wait()
+
+
+class TestStorm(ground.TestCase):
+    """Everything at once, in an order that a seed decides."""
+
+    nodes_there = 3
+    operations = 60
+
+    def test_after_many_faults_all_agrees(self) -> None:
+        chance = random.Random(f'4 {self.newest}')
+        there = [self.enrol() for _ in range(self.nodes_there)]
+        owners: dict[str, list[str]] = {node: [] for node in there}
+        deaths = 0
+
+        def hold(engine: engine_module.Engine, node: str) -> None:
+            owners[node].append(world.new_uuid())
+            self.hold(node, owners[node][-1], engine=engine)
+
+        def release(engine: engine_module.Engine, node: str) -> None:
+            hold_release.release(engine, owners[node])
+
+        def move(engine: engine_module.Engine, node: str) -> None:
+            if owners[node]:
+                instance = world.new_uuid()
+                deployed_holds.move(engine, owners[node][-1], instance, None,
+                                None)
+
+        def pass_by(engine: engine_module.Engine, node: str) -> None:
+            """Nova claims, and frees."""
+            for consumer in self.consumers(node):
+                if not any(row.consumer_uuid == consumer
+                           for row in self.rows()):
+                    self.client.delete_allocations(consumer)
+                    return
+            self.nodes.try_claim(node, world.new_uuid())
+
+        def recover(engine: engine_module.Engine, node: str) -> None:
+            self.wait()
+            hold_recovery.recover(engine)
+            if chance.random() < 0.5:
+                self.network.deliver()
+
+        steps = (hold, hold, hold, release, move, pass_by, recover)
+        for _ in range(self.operations):
+            self.network.faults = chance.choices(
+                [None, *Fault], weights=[3, 1, 1, 1, 1, 1], k=8)
+            self.network.down = chance.random() < 0.1
+            engine = self.engine
+            if chance.random() < 0.3:
+                engine = faults.mortal(self.engine, self.network,
+                                       chance.randrange(9))
+            try:
+                chance.choice(steps)(engine, chance.choice(there))
+            except errors.PlacementUnavailable:
+                pass
+            except faults.Died:
+                deaths += 1
+        self.network.down, self.network.faults = False, []
+        for _ in range(3):
+            self.recover()
+        self.network.deliver()
+        self.addDetail('faults', content.text_content(
+            f'{self.network.suffered} faults, {deaths} deaths in '
+            f'{self.operations} operations'))
+        self.assertGreater(self.network.suffered, self.operations / 5)
+        self.assertGreater(deaths, 3)
+        self.assert_clean()
+        self.assertLessEqual(
+            {row.state for row in self.rows()}, {holds.HoldState.ACTIVE})
+
+
+class TestStormOnOldPlacement(TestStorm):
+
+    newest = '1.29'

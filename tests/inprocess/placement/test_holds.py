@@ -1,0 +1,251 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Holding nodes, and taking them back, while everything works."""
+
+from __future__ import annotations
+
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import holds as db_holds
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import deployed_holds
+from ironic_reservations.engine.placement import hold_recovery
+from ironic_reservations.engine.placement import hold_release
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.lifecycle.placement import holds
+from tests import world
+from tests.inprocess.placement import ground
+from tests.inprocess.placement import in_memory
+
+Verdict = hold_cases.Verdict
+GOLD = in_memory.GOLD
+
+
+class TestHold(ground.TestCase):
+
+    def test_node_is_held_with_one_write_and_nothing_else(self) -> None:
+        node = self.enrol()
+        held = self.held(node)
+        self.assertEqual([f'PUT /allocations/{held.consumer_uuid}'],
+                         self.network.calls)
+        there = self.client.consumer(held.consumer_uuid)
+        self.assertEqual(
+            ({node: {GOLD: 1}}, 'project', 'user', consumers.TYPE),
+            (there.allocations, there.project_id, there.user_id,
+             there.consumer_type or consumers.TYPE))
+        self.assert_clean()
+
+    def test_scheduler_of_nova_passes_by(self) -> None:
+        node = self.enrol()
+        self.held(node)
+        self.assertEqual([], self.client.candidates(
+            [('resources', f'{GOLD}:1')]))
+        self.assertIs(placement.Outcome.FULL, self.nodes.try_claim(
+            node, world.new_uuid()).outcome)
+
+    def test_who_holds_it_already_writes_nothing(self) -> None:
+        node = self.enrol()
+        held = self.held(node, 'me')
+        self.network.calls.clear()
+        self.assertEqual(held, self.held(node, 'me'))
+        self.assertEqual([], self.network.calls)
+
+    def test_what_another_promise_holds_is_left_alone(self) -> None:
+        node = self.enrol()
+        held = self.held(node)
+        self.network.calls.clear()
+        self.assertIs(Verdict.BUSY, self.hold(node).verdict)
+        self.assertEqual([], self.network.calls)
+        self.assertEqual([held], self.rows())
+
+    def test_claim_of_somebody_else_is_respected(self) -> None:
+        node = self.enrol()
+        theirs = self.nodes.claim(node)
+        result = self.hold(node, instance_uuid=world.new_uuid())
+        self.assertEqual((Verdict.TAKEN, (theirs,)),
+                         (result.verdict, result.consumers))
+        self.assertEqual([theirs], self.consumers(node))
+        self.assert_clean()
+
+    def test_instance_that_has_the_node_already_is_left_alone(self) -> None:
+        node = self.enrol()
+        instance = self.nodes.claim(node)
+        before = self.client.consumer(instance)
+        result = self.hold(node, instance_uuid=instance)
+        self.assertIs(Verdict.INSTANCE, result.verdict)
+        self.assertEqual(before, self.client.consumer(instance))
+        self.assert_clean()
+
+    def test_node_that_nova_reserves_is_closed(self) -> None:
+        result = self.hold(self.enrol(reserved=1))
+        self.assertIs(Verdict.CLOSED, result.verdict)
+        self.assert_clean()
+
+    def test_node_that_placement_does_not_know_is_unknown(self) -> None:
+        node = self.enrol()
+        self.client.delete_provider(node)
+        self.assertIs(Verdict.UNKNOWN, self.hold(node).verdict)
+        self.assertEqual([], self.rows())
+
+    def test_node_of_another_class_is_unknown(self) -> None:
+        node = self.enrol()
+        for resource_class in ('iron', '', None):
+            result = hold_cases.hold_node(self.engine, ground.promise(node),
+                                          resource_class)
+            self.assertIs(Verdict.UNKNOWN, result.verdict)
+        self.client.ensure_class('CUSTOM_IRON')
+        self.assertIs(Verdict.UNKNOWN, hold_cases.hold_node(
+            self.engine, ground.promise(node), 'iron').verdict)
+        self.assertEqual([], self.rows())
+
+    def test_promise_in_a_transaction_takes_the_node_over(self) -> None:
+        node = self.enrol()
+        before = self.held(node)
+        with self.engine.database.write() as opened:
+            intended = hold_cases.intend(
+                self.engine, opened, ground.promise(node, 'me'),
+                supersede=True)
+        self.assertIs(Verdict.HELD, hold_cases.carry_out(
+            self.engine, intended).verdict)
+        self.assertEqual([intended.consumer_uuid], self.consumers(node))
+        self.assertNotEqual(before.consumer_uuid, intended.consumer_uuid)
+        self.assert_clean()
+
+
+class TestRelease(ground.TestCase):
+
+    def test_released_node_is_free(self) -> None:
+        node = self.enrol()
+        self.held(node, 'me')
+        self.assertTrue(hold_release.release(self.engine, ['me']))
+        self.assertEqual(([], []), (self.consumers(node), self.rows()))
+        self.held(node)
+        self.assert_clean()
+
+    def test_release_takes_only_what_is_the_owners(self) -> None:
+        one, other, third = (self.enrol() for _ in range(3))
+        self.held(one, 'one')
+        kept = self.held(other, 'other')
+        theirs = self.nodes.claim(third)
+        self.assertTrue(hold_release.release(self.engine, ['one', 'nobody']))
+        self.assertTrue(hold_release.release(self.engine, ['one']))
+        self.assertTrue(hold_release.release(self.engine, []))
+        self.assertEqual([kept], self.rows())
+        self.assertEqual([theirs], self.consumers(third))
+
+    def test_hold_that_somebody_has_deleted_is_released(self) -> None:
+        node = self.enrol()
+        self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
+        self.assertTrue(hold_release.release(self.engine, ['me']))
+        self.assert_clean()
+
+    def test_hold_that_is_released_while_it_is_written_is_gone(self) -> None:
+        node = self.enrol()
+        with self.engine.database.write() as opened:
+            intended = hold_cases.intend(self.engine, opened,
+                                         ground.promise(node, 'me'))
+        self.assertFalse(hold_release.release(self.engine, ['me']))
+        self.assertIs(Verdict.BUSY, hold_cases.carry_out(
+            self.engine, intended).verdict)
+        self.assertEqual([], self.consumers(node))
+        self.assertEqual([], self.rows())
+
+    def test_what_is_promised_no_more_is_taken_back(self) -> None:
+        nodes = [self.enrol() for _ in range(3)]
+        reservations = [self.world.reserve(node, ttl=ttl)
+                        for node, ttl in zip(nodes, (600, 60, 600),
+                                             strict=True)]
+        for node, reservation in zip(nodes, reservations, strict=True):
+            self.held(node, reservation.uuid)
+        self.assertEqual(0, hold_recovery.release_forsaken(self.engine))
+        self.world.clock.advance(60)
+        with self.engine.database.write() as opened:
+            opened.exec_driver_sql(
+                'DELETE FROM reservations WHERE node_uuid = ?', (nodes[2],))
+        self.assertEqual(2, hold_recovery.release_forsaken(self.engine))
+        self.assertEqual({hold_recovery.Recovered.RELEASED: 2}, {
+            end: count for end, count
+            in hold_recovery.recover(self.engine).items() if count})
+        self.assertEqual([nodes[0]], [row.node_uuid for row in self.rows()])
+        self.assert_clean()
+
+
+class TestMove(ground.TestCase):
+
+    def move(self, instance: str, owner: str = 'me') -> Verdict:
+        return deployed_holds.move(self.engine, owner, instance, 'theirs',
+                                   'them')
+
+    def test_instance_gets_the_node_in_one_write(self) -> None:
+        node, instance = self.enrol(), world.new_uuid()
+        held = self.held(node, 'me')
+        # NOTE: as Nova does once the node is in use.
+        self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'reserved': 1}})
+        self.network.calls.clear()
+        self.assertIs(Verdict.INSTANCE, self.move(instance))
+        self.assertEqual(['POST'], self.network.writes())
+        self.assertEqual([instance], self.consumers(node))
+        there = self.client.consumer(instance)
+        self.assertEqual(('theirs', 'them', consumers.INSTANCE),
+                         (there.project_id, there.user_id,
+                          there.consumer_type))
+        self.assertEqual({}, self.client.consumer(
+            held.consumer_uuid).allocations)
+        self.assert_clean()
+
+    def test_instance_that_has_something_else_keeps_that(self) -> None:
+        node, other = self.enrol(), self.enrol()
+        instance = self.nodes.claim(other)
+        held = self.held(node, 'me')
+        self.assertIs(Verdict.HELD, self.move(instance))
+        self.assertEqual([held.consumer_uuid], self.consumers(node))
+        self.assertEqual([instance], self.consumers(other))
+        self.assert_clean()
+
+    def test_instance_that_shares_the_node_by_mistake_gets_it(self) -> None:
+        node = self.enrol(total=2)
+        instance = self.nodes.claim(node)
+        self.held(node, 'me')
+        self.assertIs(Verdict.INSTANCE, self.move(instance))
+        self.assertEqual([instance], self.consumers(node))
+        self.assert_clean()
+
+    def test_what_is_not_held_is_not_moved(self) -> None:
+        node = self.enrol()
+        self.assertIs(Verdict.UNKNOWN, self.move(world.new_uuid()))
+        self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
+        self.assertIs(Verdict.UNKNOWN, self.move(world.new_uuid()))
+        self.assertEqual(([], []), (self.consumers(node), self.rows()))
+
+
+class TestOldPlacement(TestHold, TestRelease):
+    """The same with one from before consumers had types."""
+
+    newest = '1.29'
+
+
+class TestRows(ground.TestCase):
+
+    def test_of_two_that_change_a_row_one_does(self) -> None:
+        held = self.held(self.enrol())
+        with self.engine.database.write() as opened:
+            first, second = (db_holds.change(
+                opened, held, self.world.clock(),
+                state=holds.HoldState.RELEASING) for _ in range(2))
+        self.assertEqual((held.generation + 1, None),
+                         (first and first.generation, second))
+
+    def test_consumers_of_ours_are_told_from_others(self) -> None:
+        for _ in range(100):
+            self.assertTrue(consumers.is_ours(consumers.fresh()))
+            self.assertFalse(consumers.is_ours(world.new_uuid()))
+        self.assertFalse(consumers.is_ours('no uuid'))

@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a worker does for a lease of instances."""
+
+from __future__ import annotations
+
+from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.lease_cycle import instances as lease_instances
+from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.model import leases
+from tests import leasing
+from tests import world
+from tests.inprocess.placement import reserved
+
+PLANNED, BOUND, ENDING = (leases.BookingState.PLANNED,
+                          leases.BookingState.BOUND,
+                          leases.BookingState.ENDING)
+
+
+class TestTurn(reserved.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mine = True
+        self.context = lease_context.Context(
+            self.engine, 'lease', leasing.at(1), lambda: self.mine)
+        self.ident = world.new_uuid()
+
+    def bookings(self, *on: tuple[str, leases.BookingState]
+                 ) -> list[leases.NodeBooking]:
+        """Give the bookings of instances on hosts."""
+        return [leases.NodeBooking(
+            number, self.ident, number, host, leasing.at(1), leasing.at(4),
+            state, project_id=reserved.PROJECT)
+            for number, (host, state) in enumerate(on)]
+
+    def give(self, *on: tuple[str, leases.BookingState]) -> tuple[str, ...]:
+        """Have the instances given that are on these hosts."""
+        return lease_instances.give(
+            self.context, self.ident, reserved.PROJECT, self.bookings(*on),
+            reserved.FLAVOR)
+
+    def take_back(self, *on: str) -> tuple[str, ...]:
+        """Have all taken back."""
+        return lease_instances.take_back(
+            self.context, self.ident,
+            self.bookings(*((host, ENDING) for host in on)))
+
+    def had(self, counts: dict[str, int]) -> machine.Wanted:
+        """Give what the reservation is to have."""
+        return self.wanted(counts, reservation_id=self.ident)
+
+    def test_each_booking_is_an_instance(self) -> None:
+        one, two = self.host(), self.host()
+        self.assertEqual((), self.give((one, PLANNED), (one, BOUND),
+                                       (two, PLANNED)))
+        self.assert_active(self.had({one: 2, two: 1}))
+
+    def test_host_that_is_being_given_back_offers_nothing(self) -> None:
+        one, two = self.host(), self.host()
+        self.give((one, BOUND), (two, BOUND), (two, BOUND))
+        self.assertEqual((), self.give((one, ENDING), (two, BOUND),
+                                       (two, ENDING)))
+        self.assert_active(self.had({two: 1}))
+
+    def test_end_waits_for_servers_then_all_is_gone(self) -> None:
+        host = self.host()
+        self.give((host, BOUND))
+        running = self.boot(self.had({host: 1}), host)
+        self.nova.deleting = True
+        self.assertIn('1 server', self.take_back(host)[0])
+        self.nova.go(running)
+        self.assertEqual((), self.take_back(host))
+        self.assert_nothing()
+
+    def test_servers_stay_where_nodes_are_left_as_they_are(self) -> None:
+        host = self.host()
+        self.give((host, BOUND))
+        running = self.boot(self.had({host: 1}), host)
+        self.world.conf.set_override('end_action', 'leave', 'leases')
+        self.assertEqual((), self.take_back(host))
+        self.assertIn(running, self.nova.servers)
+        self.assert_nothing()
+
+    def test_lease_of_another_worker_is_left_to_him(self) -> None:
+        host = self.host()
+        self.mine = False
+        self.assertRaises(lease_context.Lost, self.give, (host, PLANNED))
+        self.assert_nothing()

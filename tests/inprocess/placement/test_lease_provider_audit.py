@@ -1,0 +1,336 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases of instances, compared with Placement and Nova both ways."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.engine.placement import lease_provider_calls
+from ironic_reservations.engine.placement import repair as placement_repair
+from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.reconciler import lease_workers
+from tests import leasing
+from tests import world
+from tests.inprocess.placement import faults
+from tests.inprocess.placement import in_memory
+from tests.inprocess.placement import reserved
+
+Kind = hold_audit.Kind
+
+
+class TestCase(reserved.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.leasing = leasing.Leasing(self.world, self.engine)
+        # NOTE: one that leaves it to the tests what is offered.
+        self.crew = lease_workers.LeaseWorkers(dataclasses.replace(self.engine,
+                                                                   nova=None))
+
+    def started(self, count: int = 1) -> machine.Wanted:
+        """Give what a lease of instances is to have, which has begun."""
+        for _ in range(count):
+            hosts.add(self.engine, self.host(), {})
+        lease = self.leasing.create(1, 4, leasing.wish(count))
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(tables.lease_reservations).values(
+                resource_type='virtual:instance'))
+        self.world.clock.now = leasing.at(1)
+        self.crew.one_pass()
+        nodes = self.leasing.nodes(lease)
+        self.assertEqual(count, len(nodes))
+        return self.wanted(dict.fromkeys(nodes, 1),
+                           reservation_id=lease.reservations[0].id,
+                           project_id=leasing.PROJECT)
+
+    def over(self) -> None:
+        """Have all rows of leases gone, as after their ends."""
+        with self.engine.database.write() as opened:
+            opened.execute(sa.delete(tables.reservations))
+            opened.execute(sa.delete(tables.holds))
+            opened.execute(sa.delete(tables.lease_reservations))
+
+    def found(self) -> list[tuple[Kind, str]]:
+        """Audit twice, cheaply and thoroughly: both find the same."""
+        found = placement_audit.audit(self.engine).differences
+        self.assertEqual(found, self.audit().differences)
+        return [(one.kind, one.node_uuid) for one in found
+                if one.reservation_id]
+
+    def repair(self) -> dict[Kind, bool]:
+        """Audit and repair; gives what was mended."""
+        return {repair.difference.kind: repair.done for repair in
+                placement_repair.repair(self.engine, self.audit())
+                if repair.difference.reservation_id}
+
+
+class TestFlavor(TestCase):
+    """The private flavor of a lease, deleted by hand while it lasts."""
+
+    def test_flavor_deleted_is_found_and_made_again(self) -> None:
+        wanted = self.brought(self.started(1))
+        self.assertEqual([], self.found())
+        made = self.nova.flavors.pop(wanted.reservation_id)
+        self.assertEqual([(Kind.FLAVOR_MISSING, '')], self.found())
+        # What the reconciler does at each audit.
+        kept = placement_sync.audit(self.engine, repair=True)
+        self.assertEqual((), kept.remaining)
+        again = self.nova.flavors[wanted.reservation_id]
+        self.assertEqual((made.extra_specs, made.projects),
+                         (again.extra_specs, again.projects))
+        self.assertEqual([], self.found())
+
+    def test_flavor_of_a_lease_that_ends_meanwhile_is_not_made(
+            self) -> None:
+        wanted = self.brought(self.started(1))
+        self.nova.flavors.clear()
+        report = placement_audit.audit(self.engine)
+        self.over()
+        placement_repair.repair(self.engine, report)
+        self.assertNotIn(wanted.reservation_id, self.nova.flavors)
+
+    def test_nova_that_is_not_asked_lacks_nothing(self) -> None:
+        self.started(1)
+        self.engine = dataclasses.replace(self.engine, nova=None)
+        self.assertNotIn(Kind.FLAVOR_MISSING,
+                         [kind for kind, _ in self.found()])
+
+
+class TestFindings(TestCase):
+
+    def test_lease_that_has_what_it_is_to_have_is_clean(self) -> None:
+        wanted = self.brought(self.started(2))
+        self.assertEqual([], self.found())
+        self.boot(wanted, min(wanted.counts))
+        self.assertEqual([], self.found())
+
+    def test_clean_ones_cost_a_constant_number_of_calls(self) -> None:
+        self.brought(self.started(1))
+        placement_audit.audit(self.engine)
+        placement_audit.audit(self.engine)
+        costs = []
+        for more in (0, 3):
+            for _ in range(more):
+                child = self.host()
+                self.client.create_provider(
+                    lease_provider_calls.child_of(child), f'child {child}',
+                    child)
+            placement_audit.audit(self.engine)
+            self.network.calls.clear()
+            self.to_nova.calls.clear()
+            self.assertEqual((), placement_audit.audit(
+                self.engine).differences)
+            costs.append((len(self.network.calls), len(self.to_nova.calls)))
+        self.assertEqual(costs[0], costs[1])
+
+    def test_what_is_missing_is_made(self) -> None:
+        wanted = self.started(2)
+        self.assertEqual(
+            [(Kind.FLAVOR_MISSING, ''), *(
+                (Kind.RESERVATION_MISSING, host)
+                for host in sorted(wanted.counts))], self.found())
+        self.assertEqual({Kind.FLAVOR_MISSING: True,
+                          Kind.RESERVATION_MISSING: True}, self.repair())
+        self.assertEqual(dict.fromkeys(wanted.counts, {
+            wanted.class_name: (1, 0)}), self.offers())
+        self.assertEqual({wanted.reservation_id}, set(self.nova.flavors))
+        self.assertEqual([], self.found())
+
+    def test_what_somebody_changed_is_changed_back(self) -> None:
+        wanted = self.brought(self.started(1))
+        self.assertEqual([], self.found())
+        host, = wanted.counts
+        child = lease_provider_calls.child_of(host)
+        for total, reserved_ in ((5, 0), (1, 1)):
+            self.nodes.offer(child, {wanted.class_name: {
+                **in_memory.ONE, 'total': total, 'reserved': reserved_}})
+            self.assertEqual([(Kind.RESERVATION_DIFFERS, host)],
+                             self.found())
+            self.assertEqual({Kind.RESERVATION_DIFFERS: True},
+                             self.repair())
+            self.assert_active(wanted)
+
+    def test_leftovers_of_a_lease_that_is_over_are_taken_back(self) -> None:
+        wanted = self.brought(self.started(2))
+        self.assertEqual([], self.found())
+        self.over()
+        self.assertEqual(
+            [(Kind.RESERVATION_LEFTOVER, host)
+             for host in sorted(wanted.counts)], self.found())
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_nothing()
+        self.assertEqual([], self.found())
+
+    def test_leftover_that_servers_use_waits_for_them(self) -> None:
+        """No audit deletes a server, nor takes anything from it."""
+        wanted = self.brought(self.started(1))
+        host, = wanted.counts
+        running = self.boot(wanted, host)
+        before = self.client.consumer(running)
+        self.over()
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: False}, self.repair())
+        self.assertEqual(before, self.client.consumer(running))
+        self.assertIsNone(self.nova.servers[running].task_state)
+        self.assertEqual({wanted.class_name: (1, 1)}, self.offers()[host])
+        self.nova.go(running)
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_nothing()
+
+    def test_flavor_that_is_left_is_deleted_and_no_other(self) -> None:
+        wanted = self.brought(self.wanted({}))
+        self.client.delete_class(wanted.class_name)
+        theirs = world.new_uuid()
+        self.nova.client.create_flavor(reserved.nova.Flavor(
+            theirs, f'reservation:{theirs}', 1, 1, 1))
+        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assertEqual({theirs}, self.nova.flavors.keys())
+
+    def test_class_that_may_be_of_others_is_told_and_left(self) -> None:
+        """Blazar calls its own the same."""
+        self.client.ensure_class(machine.class_of(world.new_uuid()))
+        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: False}, self.repair())
+        self.assertEqual(1, len(self.classes()))
+
+    def test_class_of_a_lease_of_ours_that_is_over_is_deleted(self) -> None:
+        wanted = self.started(1)
+        with self.engine.database.write() as opened:
+            opened.execute(sa.delete(tables.reservations))
+        self.client.ensure_class(wanted.class_name)
+        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_nothing()
+
+    def test_lease_that_is_worked_on_is_left_alone(self) -> None:
+        wanted = self.brought(self.started(1))
+        for state, starts_at in (('ending', leasing.at(1)),
+                                 ('planned', leasing.at(1))):
+            with self.engine.database.write() as opened:
+                opened.execute(sa.update(tables.reservations).values(
+                    state=state, starts_at=starts_at))
+            self.assertEqual([], self.found())
+            self.brought(dataclasses.replace(wanted, active=False))
+            self.assertEqual([], self.found())
+            self.brought(wanted)
+
+    def test_what_was_worked_on_is_looked_at_once_more(self) -> None:
+        """Also where nothing has changed when its rows are gone."""
+        self.brought(self.started(1))
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(tables.reservations).values(
+                state='ending'))
+        self.assertEqual([], self.found())
+        placement_audit.audit(self.engine)
+        self.over()
+        self.assertEqual([Kind.RESERVATION_LEFTOVER],
+                         [kind for kind, _ in self.found()])
+
+    def test_others_are_remembered_while_one_is_worked_on(self) -> None:
+        wanted = self.brought(self.started(2))
+        one, two = sorted(wanted.counts)
+        self.assertEqual([], self.found())
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(tables.reservations).values(
+                state='ending'))
+        child = lease_provider_calls.child_of(two)
+        self.nodes.offer(child, {})
+        placement_audit.audit(self.engine)
+        self.network.calls.clear()
+        placement_audit.audit(self.engine)
+        looked_at = [uuid for uuid in map(lease_provider_calls.child_of,
+                                          (one, two))
+                     if any(uuid in call for call in self.network.calls)]
+        self.assertEqual([lease_provider_calls.child_of(one)], looked_at)
+
+    def test_write_that_comes_late_is_found(self) -> None:
+        """After the lease is over, and its rows are gone."""
+        wanted = self.started(1)
+        self.network.faults = [faults.Fault.LATE]
+        self.assertNotEqual((), self.bring(wanted).waits)
+        self.brought(dataclasses.replace(wanted, active=False))
+        with self.engine.database.write() as opened:
+            opened.execute(sa.delete(tables.reservations))
+        self.network.deliver()
+        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_nothing()
+
+    def test_more_servers_than_were_reserved_are_told(self) -> None:
+        """F1: Placement gives more than it has, if it is asked at once."""
+        wanted = self.brought(self.started(1))
+        host, = wanted.counts
+        child = lease_provider_calls.child_of(host)
+        self.nodes.offer(child, {wanted.class_name: {**in_memory.ONE,
+                                                     'total': 2}})
+        for _ in range(2):
+            self.boot(wanted, host)
+        self.nodes.offer(child, {wanted.class_name: in_memory.ONE})
+        self.assertEqual([(Kind.OVERALLOCATED, host)], self.found())
+        self.assertEqual({Kind.OVERALLOCATED: False}, self.repair())
+
+    def test_inventory_of_others_on_a_child_is_nobodys_business(self) -> None:
+        wanted = self.brought(self.started(1))
+        host, = wanted.counts
+        child = lease_provider_calls.child_of(host)
+        there = self.client.inventories(child)
+        assert there is not None
+        self.client.ensure_class('CUSTOM_OTHER')
+        self.nodes.offer(child, {**there.by_class,
+                                 'CUSTOM_OTHER': in_memory.ONE})
+        self.assertEqual([], self.found())
+
+    def test_nova_that_is_down_holds_up_no_audit(self) -> None:
+        self.brought(self.started(1))
+        self.to_nova.down = True
+        self.assertEqual([], self.found())
+        self.over()
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: False}, self.repair())
+        self.to_nova.down = False
+        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_nothing()
+
+
+class TestKeeping(TestCase):
+
+    def test_reconciler_takes_leftovers_back(self) -> None:
+        self.brought(self.started(1))
+        self.over()
+        kept = placement_sync.audit(self.engine, repair=True)
+        self.assertEqual((), kept.remaining)
+        self.assert_nothing()
+
+    def test_provider_of_a_node_that_is_gone_goes_with_its_child(
+            self) -> None:
+        """Trap 2: where Nova has failed to delete it."""
+        wanted = self.brought(self.wanted({self.host(): 1}))
+        host, = wanted.counts
+        self.brought(dataclasses.replace(wanted, active=False))
+        self.world.ironic.remove(host)
+        self.audit()
+        with self.engine.database.write() as opened:
+            opened.execute(sa.delete(tables.nodes))
+        kept = placement_sync.audit(self.engine, repair=True,
+                                    everything=True)
+        self.assertEqual([Kind.PROVIDER_LEFTOVER],
+                         [each.kind for each in kept.report.differences])
+        self.assertEqual((), kept.remaining)
+        self.assertEqual([], self.client.providers())

@@ -1,0 +1,433 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The nodes of leases are held in Placement while they are the lease's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+from unittest import mock
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.clouds import placement
+from ironic_reservations.engine import passage
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import leases
+from ironic_reservations.reconciler import lease_workers
+from tests import leasing
+from tests import world
+from tests.inprocess.placement import faults
+from tests.inprocess.placement import held_leases
+from tests.inprocess.placement import in_memory
+
+GOLD = in_memory.GOLD
+STATUS = leases.LeaseStatus
+
+
+class TestStart(held_leases.TestCase):
+
+    def test_nodes_are_held_when_the_lease_starts(self) -> None:
+        self.host()
+        lease = self.leasing.create(1, 4, user_id='me')
+        self.work(0.9)
+        self.assertEqual([], self.held_nodes())
+        self.work(1)
+        node, = self.leasing.nodes(lease)
+        self.assertEqual([node], self.held_nodes())
+        held, = self.rows()
+        there = self.client.consumer(held.consumer_uuid)
+        self.assertEqual(
+            (leasing.PROJECT, 'me', consumers.TYPE, {node: {GOLD: 1}}),
+            (there.project_id, there.user_id, there.consumer_type,
+             there.allocations))
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.assert_clean()
+
+    def test_nodes_of_a_lease_are_held_with_one_write(self) -> None:
+        for _ in range(3):
+            self.host()
+        lease = self.leasing.create(1, 4, leasing.wish(3))
+        self.network.calls.clear()
+        self.work(1)
+        self.assertEqual(['POST'], self.network.writes())
+        self.assertEqual(sorted(self.leasing.nodes(lease)),
+                         self.held_nodes())
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.assert_clean()
+
+    def test_node_that_others_have_keeps_no_other_from_being_held(
+            self) -> None:
+        nodes = {self.host() for _ in range(3)}
+        lease = self.leasing.create(1, 4, leasing.wish(3))
+        taken = min(nodes)
+        theirs = self.nodes.claim(taken)
+        self.work(1)
+        self.assertEqual(sorted(nodes - {taken}), self.held_nodes())
+        self.assertIn(theirs, self.waiting(lease))
+        self.client.delete_allocations(theirs)
+        self.soon()
+        self.assertEqual(sorted(nodes), self.held_nodes())
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.assert_clean()
+
+    def test_whatever_fails_when_nodes_are_held_comes_right(self) -> None:
+        for fault in faults.Fault:
+            lease = self.leasing.create(1, 4, leasing.wish(len(
+                [self.host() for _ in range(3)])))
+            self.network.faults = [fault, fault]
+            self.work(1)
+            self.network.deliver()
+            for _ in range(2):
+                self.wait()
+                placement_sync.recover(self.engine)
+                self.soon()
+            self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status,
+                          (fault, self.waiting(lease)))
+            self.assert_clean()
+            self.world.clock.now = world.NOON
+
+    def test_write_that_comes_late_after_others_were_refused(self) -> None:
+        """It finds a fence: what nobody has on record is nobody's."""
+        nodes = sorted(self.host() for _ in range(2))
+        lease = self.leasing.create(1, 4, leasing.wish(2))
+        theirs = [self.nodes.claim(node) for node in nodes]
+        self.network.faults = [faults.Fault.LATE]
+        self.work(1)
+        for consumer in theirs:
+            self.client.delete_allocations(consumer)
+        self.network.deliver()
+        self.wait()
+        placement_sync.recover(self.engine)
+        self.soon()
+        self.assertEqual(nodes, self.held_nodes())
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status,
+                      self.waiting(lease))
+        self.assert_clean()
+
+    def test_node_without_an_answer_keeps_no_other_from_its_tenant(
+            self) -> None:
+        nodes = {self.host() for _ in range(3)}
+        lease = self.leasing.create(1, 4, leasing.wish(3))
+        error = faults.Fault.ERROR
+        self.network.faults = [error, None, None, *[error] * 9]
+        self.work(1)
+        self.assertEqual(2, sum(
+            booking.state is leasing.BOUND
+            for booking in self.leasing.reload(lease).bookings))
+        self.network.faults.clear()
+        self.wait()
+        placement_sync.recover(self.engine)
+        self.soon()
+        self.assertEqual(sorted(nodes), self.held_nodes())
+        self.assert_clean()
+
+    def test_call_is_not_begun_when_others_took_all_the_time(self) -> None:
+        """It is begun with a row that has a deadline of its own."""
+        nodes = sorted(self.host() for _ in range(3))
+        lease = self.leasing.create(1, 4, leasing.wish(3))
+        self.nodes.claim(nodes[0])
+        begun: list[bool] = []
+        put = hold_calls.put
+
+        def slow_put(engine: engine_module.Engine, hold: holds.Hold
+                     ) -> placement.Answer:
+            begun.append(hold_calls.in_time(engine, hold))
+            answer = put(engine, hold)
+            self.world.clock.advance(engine.conf.placement.timeout + 1)
+            return answer
+        with mock.patch.object(hold_calls, 'put', slow_put):
+            self.work(1)
+        self.assertNotIn(False, begun)
+        self.assertGreaterEqual(len(begun), 3)
+        self.assertEqual(nodes[1:], self.held_nodes())
+        self.assertIn(nodes[0], self.waiting(lease))
+
+    def test_hold_comes_before_anything_in_ironic(self) -> None:
+        self.host()
+        self.leasing.create(1, 4)
+        held: list[list[str]] = []
+        self.ironic.interrupt('write_lessee',
+                              lambda: held.append(self.held_nodes()))
+        self.work(1)
+        self.assertEqual([1], [len(nodes) for nodes in held])
+
+    def test_lease_waits_for_a_node_that_others_hold(self) -> None:
+        node = self.host()
+        lease = self.leasing.create(1, 4)
+        theirs = self.nodes.claim(node)
+        self.work(1)
+        self.assertIs(STATUS.PENDING, self.leasing.reload(lease).status)
+        self.assertIn(theirs, self.waiting(lease))
+        self.assertEqual([], self.ironic.changed)
+        self.client.delete_allocations(theirs)
+        self.soon()
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.assertEqual('', self.waiting(lease))
+        self.assertEqual([node], self.held_nodes())
+        self.assert_clean()
+
+    def test_lease_takes_another_node_where_others_hold_one(self) -> None:
+        self.host()
+        lease = self.leasing.create(1, 4)
+        taken, = self.leasing.nodes(lease)
+        self.nodes.claim(taken)
+        free = self.host()
+        self.work(1)
+        self.assertEqual({free}, self.leasing.nodes(lease))
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.assertEqual([free], self.held_nodes())
+        self.assert_clean()
+
+    def test_what_placement_does_not_give_is_said(self) -> None:
+        node = self.host()
+        for prepare, word in (
+                (lambda: self.nodes.offer(
+                    node, {GOLD: {**in_memory.ONE, 'reserved': 1}}),
+                 'closed in Placement'),
+                (lambda: self.client.delete_provider(node),
+                 'cannot be held in Placement')):
+            prepare()
+            lease = self.leasing.create(None, 4)
+            self.work()
+            self.assertIn(word, self.waiting(lease))
+            self.leasing.end(lease)
+            self.soon()
+
+    def test_placement_that_is_down_holds_up_the_start_only(self) -> None:
+        other = self.started()
+        self.host()
+        lease = self.leasing.create(2, 4)
+        nodes = self.leasing.nodes(lease)
+        self.network.down = True
+        self.work(2)
+        self.assertIn('Placement', self.waiting(lease))
+        self.assertEqual(nodes, self.leasing.nodes(lease))
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(other).status)
+        self.network.down = False
+        self.soon()
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.recover()
+        self.assert_clean()
+
+    def test_attempts_are_further_and_further_apart(self) -> None:
+        for _ in range(2):
+            self.nodes.claim(self.host())
+        lease = self.leasing.create(1, 4)
+        pauses = []
+        self.world.clock.now = leasing.at(1)
+        for _ in range(6):
+            self.work()
+            due = self.world.lease_rows()[lease.id]['due_at']
+            pauses.append((due - self.world.clock.now).total_seconds())
+            self.world.clock.now = due
+        self.assertGreater(pauses[-1], 4 * pauses[0])
+
+    def test_node_used_before_anybody_came_by_is_held_or_closed(
+            self) -> None:
+        """Nova has closed what is in use; the lease has it all the same."""
+        node = self.host()
+        lease = self.leasing.create(1, 4)
+        self.world.clock.now = leasing.at(1)
+        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        self.ironic.deploy(node)
+        passage.close(self.engine, through, True)
+        self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'reserved': 1}})
+        self.work()
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+
+    def test_instance_that_has_the_node_is_not_claimed_beside(self) -> None:
+        node, instance = self.host(), world.new_uuid()
+        lease = self.leasing.create(1, 4)
+        self.world.clock.now = leasing.at(1)
+        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        self.ironic.deploy(node, instance)
+        passage.close(self.engine, through, True)
+        self.leasing.refresh()
+        self.nodes.claim(node, instance)
+        self.work()
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.assertEqual([instance], self.consumers(node))
+        self.assert_clean()
+
+
+class TestEnd(held_leases.TestCase):
+
+    def test_node_is_held_until_it_is_free(self) -> None:
+        lease = self.started()
+        node, = self.leasing.nodes(lease)
+        self.ironic.deploy(node, world.new_uuid())
+        self.ironic.cleaning = 'cleaning'
+        self.work(4)
+        self.assertIn(('undeploy', node), self.ironic.changed)
+        self.assertEqual([node], self.held_nodes())
+        self.soon()
+        self.assertEqual([node], self.held_nodes())
+        self.ironic.change(node, provision_state='available')
+        self.soon()
+        self.assertIs(STATUS.TERMINATED, self.leasing.reload(lease).status)
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()
+
+    def test_lease_that_is_deleted_leaves_nothing(self) -> None:
+        lease = self.started(2)
+        nodes = self.leasing.nodes(lease)
+        self.assertEqual(sorted(nodes), self.held_nodes())
+        self.leasing.end(lease)
+        self.soon()
+        self.assertEqual([[], []], [self.consumers(node) for node in nodes])
+        self.assert_clean()
+
+    def test_node_that_is_given_back_is_let_go_and_no_other(self) -> None:
+        lease = self.started(2)
+        goes, stays = sorted(self.leasing.nodes(lease))
+        self.leasing.resize(lease, give_back=[goes])
+        self.soon()
+        self.assertEqual([stays], self.held_nodes())
+        self.assertEqual([], self.consumers(goes))
+        self.assert_clean()
+
+    def test_node_that_is_replaced_is_let_go_and_the_new_one_held(
+            self) -> None:
+        lease = self.started()
+        broken, = self.leasing.nodes(lease)
+        new = self.host()
+        self.leasing.break_node(broken)
+        self.leasing.change(lease, heal=True)
+        self.soon()
+        self.assertEqual([new], self.held_nodes())
+        self.assertEqual([], self.consumers(broken))
+        self.assert_clean()
+
+    def test_end_comes_also_while_placement_is_down(self) -> None:
+        lease = self.started()
+        node, = self.leasing.nodes(lease)
+        self.network.down = True
+        self.work(4)
+        self.soon()
+        self.assertIs(STATUS.TERMINATED, self.leasing.reload(lease).status)
+        self.network.down = False
+        self.assertEqual([node], self.held_nodes())
+        # NOTE: the next one takes back what is in its way.
+        after = self.leasing.create(None, 8)
+        self.work()
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(after).status)
+        self.assert_clean()
+
+    def test_lease_that_is_extended_keeps_its_hold(self) -> None:
+        lease = self.started()
+        before = self.rows()
+        self.leasing.change(lease, end=6)
+        self.work(5)
+        placement_sync.recover(self.engine)
+        self.assertEqual(before, self.rows())
+        self.assert_clean()
+
+    def test_back_to_back_leases_hand_over(self) -> None:
+        lease = self.started()
+        node, = self.leasing.nodes(lease)
+        after = self.leasing.create(4.5, 6)
+        self.work(4)
+        self.work(4.5)
+        self.assertIs(STATUS.ACTIVE, self.leasing.reload(after).status)
+        self.assertEqual([node], self.held_nodes())
+        self.assert_clean()
+
+    def test_without_placement_nothing_is_written(self) -> None:
+        self.crew = lease_workers.LeaseWorkers(self.world.engine)
+        self.started()
+        self.work(4)
+        self.assertEqual(([], []), (self.network.calls, self.rows()))
+
+
+class TestDeaths(held_leases.TestCase):
+    """A worker is killed between each two steps."""
+
+    def deaths(self, hours: float,
+               prepare: Callable[[], leases.Lease],
+               status: leases.LeaseStatus) -> int:
+        """Die at each step of a turn; give how many steps there are."""
+        for last in range(60):
+            self.world.clock.now = world.NOON
+            lease = prepare()
+            died = True
+            mortal = self.mortal(last)
+            self.world.clock.now = leasing.at(hours)
+            try:
+                lease_workers.LeaseWorkers(mortal).one_pass()
+                died = False
+            except faults.Died:
+                pass
+            # Others come by, until everything is as it should be.
+            for _ in range(3):
+                self.wait()
+                self.soon()
+                placement_sync.recover(self.engine)
+            self.soon()
+            self.assertIs(status, self.leasing.reload(lease).status, last)
+            self.assert_clean()
+            self.assertEqual(
+                sorted(self.leasing.nodes(lease)), self.held_nodes(), last)
+            self.leasing.end(lease)
+            self.soon()
+            placement_sync.recover(self.engine)
+            self.assertEqual([], self.held_nodes())
+            if not died:
+                return last
+        raise AssertionError('it never got through')
+
+    def mortal(self, last: int) -> engine_module.Engine:
+        return dataclasses.replace(
+            faults.mortal(self.world.engine, self.there.sender(), last),
+            ironic=self.ironic)
+
+    def test_start(self) -> None:
+        self.host()
+        steps = self.deaths(1,
+                            lambda: self.leasing.create(1, 9),
+                            STATUS.ACTIVE)
+        self.assertGreater(steps, 10)
+
+    def test_end(self) -> None:
+        self.host()
+
+        def prepare() -> leases.Lease:
+            lease = self.leasing.create(1, 4)
+            self.work(1)
+            return lease
+        steps = self.deaths(4, prepare, STATUS.TERMINATED)
+        self.assertGreater(steps, 10)
+
+
+class TestEarlierHold(held_leases.TestCase):
+
+    def test_hold_of_an_earlier_node_is_taken_back(self) -> None:
+        """The worker died after the hold, and the node broke."""
+        node = self.host()
+        lease = self.leasing.create(1, 4)
+        booking, = self.leasing.reload(lease).bookings
+        self.world.clock.now = leasing.at(1)
+        with self.engine.database.read() as opened:
+            promise = hold_cases.db_holds.read_promises_of(
+                opened, [booking.id])[booking.id]
+        hold_cases.hold_node(self.engine, promise, 'gold')
+        other = self.host()
+        self.leasing.break_node(node)
+        self.work()
+        placement_sync.recover(self.engine)
+        self.assertEqual([other], self.held_nodes())
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()

@@ -1,0 +1,436 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Reservations that are held in Placement, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import tables
+from ironic_reservations.engine import release
+from ironic_reservations.engine import renew
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import hold_release
+from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
+from tests import world
+from tests.inprocess.placement import faults
+from tests.inprocess.placement import held_reservations
+from tests.inprocess.placement import in_memory
+
+GOLD = in_memory.GOLD
+Fault = faults.Fault
+
+
+class TestReserve(held_reservations.TestCase):
+
+    def test_reserved_node_is_held_with_one_write(self) -> None:
+        node = self.enrol()
+        made = self.reserve(node)
+        held, = self.rows()
+        self.assertEqual([f'PUT /allocations/{held.consumer_uuid}'],
+                         self.network.calls)
+        self.assertEqual((made.uuid, node, holds.HoldState.ACTIVE),
+                         (held.owner, held.node_uuid, held.state))
+        there = self.client.consumer(held.consumer_uuid)
+        self.assertEqual(
+            ({node: {GOLD: 1}}, 'ours', 'me', consumers.TYPE),
+            (there.allocations, there.project_id, there.user_id,
+             there.consumer_type or consumers.TYPE))
+        self.assert_clean()
+
+    def test_hold_costs_one_transaction_and_three_statements_more(
+            self) -> None:
+        """Two with the promise, and one to confirm, whatever the list."""
+        seen: list[str] = []
+        sa.event.listen(self.engine.database.engine,
+                        'before_cursor_execute',
+                        lambda *args: seen.append(args[2]))
+        counts = []
+        for engine in (self.world.engine, self.engine):
+            for length in (1, 10):
+                nodes = [self.enrol() for _ in range(length)]
+                seen.clear()
+                self.reserve(*nodes, engine=engine)
+                counts.append(
+                    (len([one for one in seen if one.startswith('BEGIN')]),
+                     len([one for one in seen
+                          if not one.startswith('BEGIN')])))
+        without, same, with_hold, again = counts
+        self.assertEqual((without, with_hold), (same, again))
+        self.assertEqual((1, 3), (with_hold[0] - without[0],
+                                  with_hold[1] - without[1]))
+
+    def test_node_that_others_hold_is_skipped_for_the_next(self) -> None:
+        taken, closed, free = (self.enrol(), self.enrol(reserved=1),
+                               self.enrol())
+        unknown, = self.world.enrol(resource_class='gold')
+        nameless, = self.world.enrol(resource_class=None)
+        self.nodes.claim(taken)
+        made = self.reserve(taken, closed, unknown, nameless, free)
+        self.assertEqual(free, made.node_uuid)
+        self.assertEqual([made.uuid], list(self.world.reservations()))
+        self.assertEqual([free], [row.node_uuid for row in self.rows()])
+        self.assert_clean_but_for(unknown)
+
+    def assert_clean_but_for(self, *nodes: str) -> None:
+        self.assertLessEqual({one.node_uuid for one
+                              in self.audit().differences}, {*nodes})
+
+    def test_reason_names_who_has_the_node_in_placement(self) -> None:
+        taken, closed = self.enrol(), self.enrol(reserved=1)
+        unknown, = self.world.enrol(resource_class='gold')
+        nameless, = self.world.enrol(resource_class=None)
+        consumer = self.nodes.claim(taken)
+        given = self.refused(taken, closed, unknown, nameless)
+        self.assertEqual(
+            [(taken, reasons.HELD_ELSEWHERE),
+             (closed, reasons.CLOSED_IN_PLACEMENT),
+             (unknown, reasons.NOT_IN_PLACEMENT),
+             (nameless, reasons.NOT_IN_PLACEMENT)],
+            [(one['node_uuid'], one['code']) for one in given])
+        self.assertIn(consumer, given[0]['detail'])
+        self.assert_nothing_left()
+
+    def test_pick_by_class_goes_on_to_a_node_that_can_be_held(self) -> None:
+        taken = [self.enrol() for _ in range(3)]
+        for node in taken:
+            self.nodes.claim(node)
+        free = self.enrol()
+        self.assertEqual(free, self.reserve().node_uuid)
+        self.assertEqual([{'code': reasons.HELD_ELSEWHERE, 'nodes': 3},
+                          {'code': reasons.RESERVED, 'nodes': 1}],
+                         self.refused())
+        self.assert_clean()
+
+    def test_cost_is_the_same_however_many_nodes_others_hold(self) -> None:
+        seen: list[str] = []
+        sa.event.listen(self.engine.database.engine,
+                        'before_cursor_execute',
+                        lambda *args: seen.append(args[2]))
+        costs = {}
+        for count in (5, 20):
+            nodes = [self.enrol() for _ in range(count + 1)]
+            for node in nodes[:-1]:
+                self.nodes.claim(node)
+            seen.clear()
+            self.network.calls.clear()
+            self.assertEqual(nodes[-1], self.reserve(*nodes).node_uuid)
+            costs[count] = len(seen), len(self.network.calls)
+        self.assertEqual(costs[5], costs[20])
+
+    def test_node_that_is_ours_to_take_back_is_not_passed_by(self) -> None:
+        """Although there is no room for one more yet."""
+        taken, last = [self.enrol() for _ in range(4)], self.enrol()
+        for node in taken:
+            self.nodes.claim(node)
+        made = self.reserve(last)
+        self.network.faults = [Fault.LOST]
+        release.release(self.engine, made.uuid)
+        self.assertEqual(1, len(self.consumers(last)))
+        self.assertEqual(last, self.reserve(*taken, last).node_uuid)
+        self.assert_clean()
+
+    def test_node_that_the_instance_has_is_not_passed_by(self) -> None:
+        taken, last = [self.enrol() for _ in range(4)], self.enrol()
+        for node in taken:
+            self.nodes.claim(node)
+        instance = self.nodes.claim(last)
+        self.assertEqual(last, self.reserve(
+            *taken, last, instance_uuid=instance).node_uuid)
+
+    def test_pick_by_class_finds_the_one_among_many(self) -> None:
+        """More than it looks at in one go, and without asking Ironic."""
+        self.world.conf.set_override('confirm', 'mirror', 'ironic')
+        for _ in range(40):
+            self.nodes.claim(self.enrol())
+        free = self.enrol()
+        self.assertEqual(free, self.reserve().node_uuid)
+        self.assertEqual([{'code': reasons.HELD_ELSEWHERE, 'nodes': 40},
+                          {'code': reasons.RESERVED, 'nodes': 1}],
+                         self.refused())
+
+    def test_node_that_the_instance_has_already_is_not_claimed_again(
+            self) -> None:
+        node = self.enrol()
+        instance = self.nodes.claim(node)
+        before = self.client.consumer(instance)
+        made = self.reserve(node, instance_uuid=instance)
+        self.assertEqual(node, made.node_uuid)
+        self.assertEqual(before, self.client.consumer(instance))
+        self.assertEqual(([instance], []),
+                         (self.consumers(node), self.rows()))
+        self.assert_clean()
+
+    def test_same_request_again_writes_nothing(self) -> None:
+        node, instance = self.enrol(), world.new_uuid()
+        made = self.reserve(node, instance_uuid=instance)
+        self.network.calls.clear()
+        self.assertEqual(made, self.reserve(node, instance_uuid=instance))
+        self.assertEqual([], self.network.calls)
+
+    def test_expired_reservation_makes_way_with_its_hold(self) -> None:
+        node, other = self.enrol(), self.enrol()
+        instance = world.new_uuid()
+        self.reserve(node, ttl=10)
+        self.reserve(other, ttl=10, instance_uuid=instance)
+        self.world.clock.advance(10)
+        # NOTE: the row of the instance is on another node.
+        made = self.reserve(node, instance_uuid=instance)
+        self.assertEqual([made.uuid], [
+            row.owner for row in self.rows()
+            if row.state is holds.HoldState.ACTIVE])
+        self.recover()
+        self.assertEqual([], self.consumers(other))
+        self.assert_clean()
+
+    def test_uuid_that_a_client_uses_again_is_held_again(self) -> None:
+        node, uuid = self.enrol(), world.new_uuid()
+        for swept in (False, True):
+            self.reserve(node, uuid=uuid, ttl=10)
+            self.world.clock.advance(10)
+            if swept:
+                sweep.sweep(self.engine)
+            made = self.reserve(node, uuid=uuid)
+            self.assertEqual([(uuid, made.node_uuid)], [
+                (row.owner, row.node_uuid) for row in self.rows()])
+            self.assert_clean()
+            release.release(self.engine, uuid)
+
+    def test_two_at_once_get_two_nodes(self) -> None:
+        nodes = [self.enrol(), self.enrol()]
+        made: list[facts.Reservation] = []
+        self.world.before_next_write(
+            lambda: made.append(self.reserve(*nodes)))
+        made.append(self.reserve(*nodes))
+        self.assertEqual({*nodes}, {one.node_uuid for one in made})
+        self.assert_clean()
+
+
+class TestReserveOnOldPlacement(TestReserve):
+    """One from before consumers had types."""
+
+    newest = '1.29'
+
+
+class TestUnansweredWrites(held_reservations.TestCase):
+    """Placement fails while a node is being reserved."""
+
+    def test_placement_that_is_down_leaves_nothing(self) -> None:
+        node = self.enrol()
+        self.network.down = True
+        self.assertRaises(errors.PlacementUnavailable, self.reserve, node)
+        self.assert_nothing_left()
+        self.network.down = False
+        made = self.reserve(node)
+        self.recover()
+        self.assertEqual([made.uuid], [row.owner for row in self.rows()])
+        self.assert_clean()
+
+    def test_write_of_every_fate_leaves_a_held_promise_or_none(self) -> None:
+        for first in Fault:
+            for second in (None, *Fault):
+                node = self.enrol()
+                self.network.faults = [first, second]
+                try:
+                    made = self.reserve(node)
+                except (errors.PlacementUnavailable,
+                        errors.NoNodeAvailable):
+                    self.assert_nothing_left()
+                    self.network.faults = []
+                else:
+                    self.network.faults = []
+                    self.assertIn(made.uuid, self.world.reservations())
+                    release.release(self.engine, made.uuid)
+                self.network.deliver()
+                self.recover()
+                self.assertEqual([], self.consumers(node))
+                self.assert_clean()
+
+    def test_credentials_that_are_refused_leave_nothing(self) -> None:
+        node = self.enrol()
+        stranger = engine_module.dataclasses.replace(
+            self.engine,
+            placement=placement.Placement(self.there.sender(), 'nobody'))
+        self.assertRaises(errors.PlacementUnavailable, self.reserve, node,
+                          engine=stranger)
+        self.assert_nothing_left()
+        self.assertEqual([], self.rows())
+
+    def test_failure_to_ask_who_has_it_leaves_nothing(self) -> None:
+        node = self.enrol()
+        self.nodes.claim(node)
+        request = self.network.request
+
+        def fails(url: str, method: str, **kwargs: Any) -> Any:
+            self.network.down = method == 'GET'
+            return request(url, method, **kwargs)
+        self.network.request = fails  # type: ignore[method-assign]
+        self.assertRaises(errors.PlacementUnavailable, self.reserve, node)
+        self.assert_nothing_left()
+        self.assertEqual([], self.rows())
+
+    def test_request_again_while_the_first_is_at_it_waits(self) -> None:
+        node, instance = self.enrol(), world.new_uuid()
+        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        self.assertRaises(faults.Died, self.reserve, node, engine=died,
+                          instance_uuid=instance)
+        self.patch_pause()
+        self.assertRaises(errors.PlacementUnavailable, self.reserve, node,
+                          instance_uuid=instance)
+        self.wait()
+        # NOTE: nobody has been told of the first one, so it has ended.
+        made = self.reserve(node, instance_uuid=instance)
+        self.assertEqual([made.uuid], list(self.world.reservations()))
+        self.assert_clean()
+
+    def patch_pause(self) -> None:
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.engine.placement.reservation_holds._PAUSE',
+            0.001))
+
+    def test_request_again_holds_what_has_lost_its_hold(self) -> None:
+        node, instance = self.enrol(), world.new_uuid()
+        made = self.reserve(node, instance_uuid=instance)
+        hold_release.release(self.engine, [made.uuid])
+        self.assertEqual(made, self.reserve(node, instance_uuid=instance))
+        self.assert_clean()
+
+    def test_request_again_for_a_node_that_others_got_takes_another(
+            self) -> None:
+        node, other, instance = self.enrol(), self.enrol(), world.new_uuid()
+        made = self.reserve(node, instance_uuid=instance)
+        hold_release.release(self.engine, [made.uuid])
+        theirs = self.nodes.claim(node)
+        again = self.reserve(node, other, instance_uuid=instance)
+        self.assertEqual((other, [again.uuid]),
+                         (again.node_uuid, list(self.world.reservations())))
+        self.assertEqual([theirs], self.consumers(node))
+        self.assert_clean()
+
+
+class TestRelease(held_reservations.TestCase):
+
+    def test_released_reservation_is_no_hold_any_more(self) -> None:
+        node = self.enrol()
+        release.release(self.engine, self.reserve(node).uuid)
+        self.assertEqual(([], []), (self.consumers(node), self.rows()))
+        self.reserve(node)
+        self.assert_clean()
+
+    def test_release_works_while_placement_is_down(self) -> None:
+        node = self.enrol()
+        made = self.reserve(node)
+        self.network.down = True
+        release.release(self.engine, made.uuid)
+        self.assert_nothing_left()
+        self.network.down = False
+        again = self.reserve(node)
+        self.assertEqual([again.uuid], [row.owner for row in self.rows()])
+        self.assert_clean()
+
+    def test_renewed_reservation_keeps_its_hold(self) -> None:
+        made = self.reserve(self.enrol(), ttl=60)
+        before = self.rows()
+        self.network.calls.clear()
+        renew.renew(self.engine, made.uuid, ttl=600)
+        self.world.clock.advance(300)
+        self.recover()
+        self.assertEqual((before, []), (self.rows(), self.network.calls))
+
+    def test_nothing_is_written_where_holds_are_switched_off(self) -> None:
+        made = self.reserve(self.enrol(), engine=self.world.engine)
+        release.release(self.world.engine, made.uuid)
+        self.assertEqual(([], []), (self.network.calls, self.rows()))
+
+
+class TestDeaths(held_reservations.TestCase):
+    """The process that serves a request is killed between two steps."""
+
+    def deaths(self, most: int, prepare: Any, use: Any) -> None:
+        """Die at each step of something, and have others pass by.
+
+        :param most: how many steps there are.
+        """
+        lived = None
+        for last in range(most + 2):
+            node = self.enrol()
+            before = prepare(node)
+            mortal = faults.mortal(self.world.engine, self.there.sender(),
+                                   last)
+            try:
+                use(mortal, node, before)
+                lived = last
+            except faults.Died:
+                pass
+            self.recover()
+            self.assert_clean()
+            self.assertEqual(
+                {(row['uuid'], row['node_uuid']) for row
+                 in self.world.reservations().values()},
+                {(row.owner, row.node_uuid) for row in self.rows()})
+            if lived is not None:
+                break
+        self.assertEqual(most, lived)
+
+    def test_reserve(self) -> None:
+        self.deaths(6, lambda node: None,
+                    lambda engine, node, _: self.reserve(
+                        node, engine=engine))
+
+    def test_reserve_where_others_hold_the_first_node(self) -> None:
+        def use(engine: engine_module.Engine, node: str, _: None) -> None:
+            self.reserve(node, self.enrol(), engine=engine)
+        self.deaths(14, self.nodes.claim, use)
+
+    def test_release(self) -> None:
+        self.deaths(6, self.reserve,
+                    lambda engine, _, made: release.release(engine,
+                                                            made.uuid))
+
+    def test_row_is_as_the_table_says(self) -> None:
+        """What a request that died has left says what it was about."""
+        node = self.enrol()
+        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        self.assertRaises(faults.Died, self.reserve, node, engine=died)
+        with self.engine.database.read() as opened:
+            state, = opened.execute(sa.select(
+                tables.holds.c.state)).scalars()
+        self.assertEqual('promising', state)
+
+
+class TestDatabaseThatFailsLate(held_reservations.TestCase):
+
+    def test_release_that_is_committed_is_not_told_to_have_failed(
+            self) -> None:
+        """What is left in Placement goes with the next pass."""
+        node = self.enrol()
+        made = self.reserve(node)
+
+        def fails(*_: object) -> bool:
+            raise errors.DatabaseUnavailable('It has just gone away.')
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.engine.placement.holds.take_back', fails))
+        release.release(self.engine, made.uuid)
+        self.assert_nothing_left()
+        self.recover()
+        self.assertEqual([], self.consumers(node))
+        self.assert_clean()

@@ -1,0 +1,240 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Who may do what: every role against every rule."""
+
+import itertools
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+from oslo_context import context as oslo_context
+from oslo_policy import policy
+import testtools
+
+from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
+from ironic_reservations import policies
+from tests import world
+
+#: The rules of reservations.
+RULES = ('create', 'create_any_node', 'get', 'list', 'list_all', 'update',
+         'delete')
+OWN, FOREIGN = {'project_id': 'ours'}, {'project_id': 'theirs'}
+
+
+def _caller(*roles, **scope):
+    return oslo_context.RequestContext(user_id='me', roles=roles, **scope)
+
+
+def _in_project(*roles):
+    # NOTE: what keystonemiddleware gives, with the roles that imply others.
+    return _caller(*roles, project_id='ours')
+
+
+CALLERS = {
+    'nobody in particular': _in_project('swift-user'),
+    'project reader': _in_project('reader'),
+    'project member': _in_project('member', 'reader'),
+    'project manager': _in_project('manager', 'member', 'reader'),
+    'admin': _in_project('admin', 'manager', 'member', 'reader'),
+    'service': _in_project('service'),
+    'system reader': _caller('reader', system_scope='all'),
+    'system member': _caller('member', 'reader', system_scope='all'),
+    'system admin': _caller('admin', 'member', 'reader', system_scope='all'),
+    'system service': _caller('service', system_scope='all'),
+    'anonymous': _caller(),
+}
+
+#: Caller: the rules that let it, on its own project and on another's.
+TABLE = {
+    'nobody in particular': ((), ()),
+    'project reader': (('get', 'list'), ('list',)),
+    'project member': (('create', 'get', 'list', 'update', 'delete'),
+                       ('create', 'list')),
+    'project manager': (('create', 'get', 'list', 'update', 'delete'),
+                        ('create', 'list')),
+    'admin': (('create', 'get', 'list', 'update', 'delete'),
+              ('create', 'list')),
+    'service': (('list',), ('list',)),
+    'system reader': (('get', 'list', 'list_all'),) * 2,
+    'system service': (('get', 'list', 'list_all'),) * 2,
+    'system member': (RULES, RULES),
+    'system admin': (RULES, RULES),
+    'anonymous': ((), ()),
+}
+
+
+_LEASE = 'reservation:lease:'
+_HOST = 'reservation:host:'
+_OPEN = (f'{_HOST}list_properties', 'reservation:availability:get',
+         'reservation:calendar:get', 'reservation:calendar:token',
+         'reservation:limits:get', 'reservation:usage:get')
+_OWN_READER = (f'{_LEASE}get', f'{_LEASE}list', *_OPEN)
+_ANY_READER = (f'{_LEASE}list', *_OPEN)
+_OWN_MEMBER = (f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
+               *_OWN_READER)
+_ANY_MEMBER = (f'{_LEASE}create', *_ANY_READER)
+_SEES_ALL = (*_OWN_READER, f'{_LEASE}list_all', f'{_HOST}get',
+             f'{_HOST}get_allocations', f'{_HOST}get_allocation_times',
+             f'{_HOST}list_private_properties',
+             'reservation:calendar:get_hosts', 'reservation:limits:get_all',
+             'reservation:usage:get_all',
+             'reservation:maintenance:get')
+_ALL = (*_SEES_ALL, f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
+        f'{_HOST}create', f'{_HOST}update', f'{_HOST}delete',
+        f'{_LEASE}exceed_limits', f'{_LEASE}set_priority',
+        f'{_HOST}update_property',
+        'reservation:maintenance:create', 'reservation:maintenance:delete')
+
+#: Caller: the rules of leases that let it, on its own project and on
+#: another's.
+LEASES_TABLE = {
+    'nobody in particular': ((), ()),
+    'project reader': (_OWN_READER, _ANY_READER),
+    'project member': (_OWN_MEMBER, _ANY_MEMBER),
+    'project manager': (_OWN_MEMBER, _ANY_MEMBER),
+    'admin': (_OWN_MEMBER, _ANY_MEMBER),
+    'service': (_ANY_READER, _ANY_READER),
+    'system reader': (_SEES_ALL, _SEES_ALL),
+    'system service': (_SEES_ALL, _SEES_ALL),
+    'system member': (_ALL, _ALL),
+    'system admin': (_ALL, _ALL),
+    'anonymous': ((), ()),
+}
+
+
+class TestRules(testtools.TestCase):
+
+    def test_every_rule_can_be_read(self):
+        """What oslo.policy does not understand lets nobody, and says little.
+        """
+        rules = policies.list_rules()
+        for rule in (*rules, *(rule.deprecated_rule for rule in rules
+                               if rule.deprecated_rule is not None)):
+            self.assertEqual(rule.check_str == '!', str(rule.check) == '!',
+                             rule.name)
+
+
+class TestRoles(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = project_conf.load(config_files=[])
+        self.enforcer = policies.Enforcer(self.conf, 'keystone')
+
+    def test_table_is_complete(self):
+        self.assertEqual(set(CALLERS), set(TABLE))
+        self.assertEqual(set(CALLERS), set(LEASES_TABLE))
+        self.assertEqual(
+            {f'baremetal:reservation:{rule}' for rule in (
+                *RULES, 'vouch', 'use_any_proof', 'act_without_proof',
+                'exceed_limits')}
+            | set(_ALL),
+            {rule.name for rule in policies.list_rules()
+             if ':' in rule.name})
+
+    def test_every_role_may_what_the_table_says_and_no_more(self):
+        for (name, caller), (which, target), rule in itertools.product(
+                CALLERS.items(), enumerate((OWN, FOREIGN)), RULES):
+            self.assertEqual(
+                rule in TABLE[name][which],
+                self.enforcer.check(caller, f'baremetal:reservation:{rule}',
+                                    target), (name, rule, target))
+
+    def test_leases_and_hosts(self):
+        for (name, caller), (which, target), rule in itertools.product(
+                CALLERS.items(), enumerate((OWN, FOREIGN)), _ALL):
+            self.assertEqual(
+                rule in LEASES_TABLE[name][which],
+                self.enforcer.check(caller, rule, target),
+                (name, rule, target))
+
+    def test_rows_of_no_project_are_for_those_who_see_all(self):
+        for name, caller in CALLERS.items():
+            self.assertEqual(
+                'list_all' in TABLE[name][0],
+                self.enforcer.check(caller, 'baremetal:reservation:get',
+                                    {'project_id': None}), name)
+
+    def test_limits_of_projects_are_exceeded_by_the_cloud_alone(self):
+        for name, caller in CALLERS.items():
+            self.assertEqual(
+                name in ('system member', 'system admin'),
+                self.enforcer.check(
+                    caller, 'baremetal:reservation:exceed_limits', OWN), name)
+
+    def test_refusal_names_the_rule(self):
+        refused = self.assertRaises(
+            errors.Forbidden, self.enforcer.authorize,
+            CALLERS['project reader'], 'baremetal:reservation:create', OWN)
+        self.assertIn('baremetal:reservation:create', str(refused))
+        self.assertEqual(403, refused.status)
+
+    def test_without_keystone_everybody_is_an_administrator(self):
+        for strategy in ('noauth', 'http_basic'):
+            enforcer = policies.Enforcer(self.conf, strategy)
+            for caller, rule in itertools.product(CALLERS.values(), RULES):
+                enforcer.authorize(caller, f'baremetal:reservation:{rule}',
+                                   FOREIGN)
+
+    def test_unknown_rule_is_a_bug_and_not_a_yes(self):
+        self.assertRaises(
+            policy.PolicyNotRegistered, self.enforcer.check,
+            CALLERS['project member'], 'baremetal:reservation:no_such_rule',
+            OWN)
+
+    def test_operators_file_overrides_the_defaults(self):
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                            'policy.yaml')
+        path.write_text('"baremetal:reservation:create": "role:chosen"\n')
+        self.conf.set_override('policy_file', str(path), 'oslo_policy')
+        enforcer = policies.Enforcer(self.conf, 'keystone')
+        rule = 'baremetal:reservation:create'
+        self.assertTrue(enforcer.check(_in_project('chosen'), rule, OWN))
+        self.assertFalse(enforcer.check(CALLERS['project member'], rule,
+                                        OWN))
+
+
+class TestSamples(testtools.TestCase):
+
+    def _generate(self, program, *arguments):
+        done = subprocess.run(
+            [pathlib.Path(sys.executable).with_name(program), *arguments],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def test_sample_policy_describes_every_rule(self):
+        sample = self._generate('oslopolicy-sample-generator', '--namespace',
+                                'ironic_reservations')
+        for rule in policies.list_rules():
+            self.assertIn(f'#"{rule.name}":', sample)
+            self.assertIn(rule.description.split('. ')[0][:60],
+                          ' '.join(sample.replace('#', '').split()))
+
+    def test_sample_configuration_has_every_option(self):
+        sample = self._generate('oslo-config-generator', '--namespace',
+                                'ironic_reservations')
+        conf = world.configured('sqlite://')
+        for group, names in (
+                (None, ('state_path', 'auth_strategy')),
+                ('reservations', conf.reservations),
+                ('guard', conf.guard), ('api', conf.api),
+                ('ironic', ('confirm', 'poll_interval', 'auth_type',
+                            'endpoint_override')),
+                ('database', ('connection', 'max_pool_size'))):
+            section = sample.partition(f'[{group or "DEFAULT"}]\n')[2]
+            section = section.partition('\n[')[0]
+            for name in names:
+                self.assertIn(f'#{name} =', section)

@@ -1,0 +1,393 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A lease leaves its nodes as they were before."""
+
+from unittest import mock
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import enforcement
+from ironic_reservations.engine import passage
+from ironic_reservations.model import leases as values
+from tests import leasing
+from tests import servers
+from tests import world
+from tests.inprocess.reconciler import leases
+
+ACTIVE, TERMINATING, TERMINATED = (
+    leases.STATUS.ACTIVE, leases.STATUS.TERMINATING, leases.STATUS.TERMINATED)
+
+
+class _Running(leases.TestCase):
+    """A lease from one until four, on one of two nodes, in use."""
+
+    before: str | None = None
+
+    def setUp(self):
+        super().setUp()
+        self.node = self.leasing.hosts(lessee=self.before)[0]
+        self.made = self.leasing.create(1, 4)
+        self.at(1)
+        self.work()
+        self.ironic.deploy(self.node, world.new_uuid())
+        self.ironic.cleaning = 'cleaning'
+        self.leasing.refresh()
+        self.work()
+        self.ironic.changed.clear()
+        self.heard.told.clear()
+
+    def status(self):
+        return self.lease(self.made).status
+
+
+@servers.also
+class TestEnd(_Running):
+
+    before = 'operators'
+
+    def test_end_is_told_when_it_is_near(self):
+        self.at(2.9)
+        self.assertEqual(0, self.work())
+        self.at(3)
+        self.work()
+        self.at(3.1)
+        self.assertEqual(0, self.work())
+        self.assertEqual({'lease.event.before_end_lease': 1},
+                         self.heard.count())
+
+    def test_end_is_told_again_after_an_extension(self):
+        self.at(3)
+        self.work()
+        self.leasing.change(self.made, end=8)
+        self.at(7)
+        self.work()
+        self.assertEqual(2, self.heard.count()[
+            'lease.event.before_end_lease'])
+
+    def test_node_is_undeployed_cleaned_and_given_back(self):
+        self.at(4)
+        self.work()
+        self.assertEqual(TERMINATING, self.status())
+        self.assertIn('cleaning', self.lease(self.made).waiting)
+        self.assertEqual('IN_PROGRESS', self.happened(self.made)['end_lease'])
+        self.assertEqual(1, len(self.leasing.rows()))
+        self.ironic.change(self.node, provision_state='available')
+        self.soon()
+        over = self.lease(self.made)
+        self.assertEqual((TERMINATED, None, False),
+                         (over.status, over.waiting, over.degraded))
+        self.assertEqual('deleted', over.reservations[0].status)
+        self.assertEqual({'start_lease': 'DONE', 'before_end_lease': 'DONE',
+                          'end_lease': 'DONE'}, self.happened(self.made))
+        self.assertEqual([], self.leasing.rows())
+        self.assertIsNone(self.due(self.made))
+        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+        self.assertEqual([('write_lessee', self.node),
+                          ('undeploy', self.node)], self.ironic.changed)
+        self.assertEqual(1, self.heard.count()['lease.event.end_lease'])
+        self.assertEqual({}, self.leasing.stale())
+
+    def test_end_is_told_to_the_service_of_the_operator(self):
+        with mock.patch.object(enforcement, 'on_end') as told:
+            self.at(4)
+            self.work()
+            self.assertEqual(0, told.call_count)
+            self.ironic.change(self.node, provision_state='available')
+            self.soon()
+            self.assertEqual(1, told.call_count)
+
+    def test_lessee_that_somebody_else_wrote_stays(self):
+        self.ironic.change(self.node, lessee='other')
+        self.at(4)
+        self.work()
+        self.assertEqual('other', self.ironic.there[self.node].lessee)
+
+    def test_lessee_that_is_written_after_the_end_stays(self):
+        self.at(4)
+        self.work()
+        self.ironic.change(self.node, lessee=leasing.PROJECT)
+        self.ironic.change(self.node, provision_state='available')
+        self.soon()
+        self.assertEqual(TERMINATED, self.status())
+        self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
+
+    def test_node_that_is_not_used_is_not_undeployed(self):
+        self.ironic.change(self.node, provision_state='available',
+                           instance_uuid=None)
+        self.at(4)
+        self.work()
+        self.assertEqual(TERMINATED, self.status())
+        self.assertEqual([('write_lessee', self.node)], self.ironic.changed)
+
+    def test_instance_that_was_not_deployed_is_taken_off(self):
+        self.ironic.change(self.node, provision_state='available')
+        self.at(4)
+        self.work()
+        self.assertEqual(TERMINATED, self.status())
+        self.assertIsNone(self.ironic.there[self.node].instance_uuid)
+
+    def test_node_that_is_held_does_not_outlive_the_lease(self):
+        self.ironic.change(self.node, provision_state='deploy hold')
+        self.at(4)
+        self.work()
+        self.soon()
+        self.assertEqual('cleaning',
+                         self.ironic.there[self.node].provision_state)
+
+    def test_node_that_is_gone_holds_nothing_up(self):
+        self.ironic.remove(self.node)
+        self.at(4)
+        self.work()
+        self.assertEqual(TERMINATED, self.status())
+
+    def test_node_that_fails_cleaning_is_flagged_and_waited_for(self):
+        self.ironic.cleaning = 'clean failed'
+        self.at(4)
+        self.work()
+        over = self.lease(self.made)
+        self.assertEqual((TERMINATING, True), (over.status, over.degraded))
+        self.assertIn('clean failed', over.waiting)
+        self.assertIn(('lease.update', 'degraded'), [
+            (event, reason) for event, _, reason in self.heard.told])
+        for _ in range(3):
+            self.soon()
+        self.assertEqual(TERMINATING, self.status())
+        self.assertEqual(1, self.heard.count()['lease.update'])
+        self.ironic.change(self.node, provision_state='available')
+        self.soon()
+        self.assertEqual(TERMINATED, self.status())
+
+    def test_node_that_fails_cleaning_is_not_leased_again(self):
+        """esi-leap: leases in error are no conflict, so that a node in use is
+        leased again.
+        """
+        self.ironic.cleaning = 'clean failed'
+        self.at(4)
+        self.work()
+        self.assertTrue(self.lease(self.made).degraded)
+        self.leasing.refused(None, 6)
+        self.leasing.refresh()
+        for start in (None, 4.5, 8):
+            self.leasing.refused(start, 9)
+        self.assertEqual([], self.leasing.overlaps())
+        self.ironic.change(self.node, provision_state='available')
+        self.soon()
+        self.leasing.refresh()
+        self.leasing.create(None, 9)
+
+    def test_node_in_maintenance_is_left_to_the_operator(self):
+        self.ironic.change(self.node, maintenance=True)
+        self.at(4)
+        self.work()
+        self.assertEqual((TERMINATING, True),
+                         (self.status(), self.lease(self.made).degraded))
+        self.assertNotIn(('undeploy', self.node), self.ironic.changed)
+        self.ironic.change(self.node, maintenance=False)
+        self.soon()
+        self.assertIn(('undeploy', self.node), self.ironic.changed)
+
+    def test_node_that_refuses_is_tried_again(self):
+        self.ironic.refuses.add(self.node)
+        self.at(4)
+        self.work()
+        self.assertIn('locked', self.lease(self.made).waiting)
+        self.assertEqual('active',
+                         self.ironic.there[self.node].provision_state)
+        self.ironic.refuses.clear()
+        self.soon()
+        self.ironic.change(self.node, provision_state='available')
+        self.soon()
+        self.assertEqual(TERMINATED, self.status())
+        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+
+    def test_extension_in_the_last_second_keeps_the_node(self):
+        self.at(3.999)
+        self.leasing.change(self.made, end=6)
+        self.at(4)
+        self.work()
+        self.assertEqual(ACTIVE, self.status())
+        self.assertEqual('active',
+                         self.ironic.there[self.node].provision_state)
+
+    def test_deleted_lease_is_gone_when_its_node_is_back(self):
+        self.at(2)
+        self.leasing.end(self.made)
+        self.work()
+        self.assertEqual(leases.STATUS.DELETING, self.status())
+        self.ironic.change(self.node, provision_state='available')
+        self.soon()
+        self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
+        self.assertEqual({}, self.world.lease_rows())
+        self.assertEqual([], self.leasing.rows())
+        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+
+
+@servers.also
+class TestRequestsUnderWay(leases.TestCase):
+    """A deploy was let through, and Ironic has not answered it yet."""
+
+    def setUp(self):
+        super().setUp()
+        (self.node,) = self.leasing.hosts(lessee='operators')
+        self.made = self.leasing.create(1, 4)
+        self.at(3.999)
+        self.work()
+        self.through = passage.admit(self.engine, self.node,
+                                     self.made.reservations[0].id)
+
+    def test_node_that_is_deployed_at_the_last_moment_is_undeployed(self):
+        self.at(4)
+        self.work()
+        self.assertIn('under way', self.lease(self.made).waiting)
+        self.ironic.deploy(self.node, world.new_uuid())
+        passage.close(self.engine, self.through, True)
+        self.soon()
+        self.soon()
+        self.assertEqual(TERMINATED, self.lease(self.made).status)
+        there = self.ironic.there[self.node]
+        self.assertEqual(('available', None, 'operators'), (
+            there.provision_state, there.instance_uuid, there.lessee))
+        self.assertIn(('undeploy', self.node), self.ironic.changed)
+
+    def test_node_that_is_given_back_at_the_last_moment_likewise(self):
+        self.leasing.end(self.made)
+        self.work()
+        self.ironic.deploy(self.node, world.new_uuid())
+        passage.close(self.engine, self.through, True)
+        self.soon()
+        self.soon()
+        self.assertIn(('undeploy', self.node), self.ironic.changed)
+        self.assertEqual({}, self.world.lease_rows())
+
+    def test_request_whose_process_died_is_found_out_about(self):
+        self.at(4)
+        self.work()
+        self.assertEqual(TERMINATING, self.lease(self.made).status)
+        self.world.find_out()
+        self.soon()
+        self.assertEqual(TERMINATED, self.lease(self.made).status)
+        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+
+
+@servers.also
+class TestLeave(_Running):
+
+    options = {'leases__end_action': 'leave'}
+
+    def test_what_is_deployed_stays_and_the_lease_is_flagged(self):
+        self.at(4)
+        self.work()
+        over = self.lease(self.made)
+        self.assertEqual((TERMINATED, True), (over.status, over.degraded))
+        self.assertEqual('active',
+                         self.ironic.there[self.node].provision_state)
+        self.assertIsNone(self.ironic.there[self.node].lessee)
+
+    def test_node_that_is_free_flags_nothing(self):
+        self.ironic.change(self.node, provision_state='available',
+                           instance_uuid=None)
+        self.at(4)
+        self.work()
+        over = self.lease(self.made)
+        self.assertEqual((TERMINATED, False), (over.status, over.degraded))
+
+
+@servers.also
+class TestGivenBack(leases.TestCase):
+
+    def test_one_node_goes_and_the_lease_goes_on(self):
+        nodes = self.leasing.hosts(2)
+        lease = self.leasing.create(1, 4, leasing.wish(2))
+        self.at(1)
+        self.work()
+        gone, kept = nodes
+        self.ironic.deploy(gone, world.new_uuid())
+        self.ironic.deploy(kept, world.new_uuid())
+        self.ironic.cleaning = 'cleaning'
+        self.leasing.resize(lease, give_back=[gone])
+        self.work()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertIn('cleaning', self.lease(lease).waiting)
+        self.assertIsNone(self.ironic.there[gone].lessee)
+        self.ironic.change(gone, provision_state='available')
+        self.soon()
+        self.assertEqual([kept], [booking.node_uuid for booking
+                                  in self.lease(lease).bookings])
+        self.assertIsNone(self.lease(lease).waiting)
+        self.assertEqual(leasing.PROJECT, self.ironic.there[kept].lessee)
+        self.assertEqual('active', self.ironic.there[kept].provision_state)
+
+    def test_node_that_is_stuck_keeps_no_other_step_from_being_taken(self):
+        nodes = self.leasing.hosts(2)
+        lease = self.leasing.create(1, 4, leasing.wish(2))
+        self.at(1)
+        self.work()
+        self.ironic.change(nodes[0], provision_state='clean failed')
+        self.leasing.resize(lease, give_back=nodes[:1])
+        self.work()
+        self.assertIn('clean failed', self.lease(lease).waiting)
+        self.at(3)
+        self.work()
+        self.assertEqual(1, self.heard.count()[
+            'lease.event.before_end_lease'])
+        self.at(4)
+        self.work()
+        self.assertEqual([nodes[0]], [booking.node_uuid for booking
+                                      in self.lease(lease).bookings])
+
+
+@servers.also
+class TestBreaking(_Running):
+
+    def test_lease_is_flagged_and_keeps_its_node(self):
+        self.leasing.hosts()
+        self.ironic.change(self.node, maintenance=True)
+        self.watch()
+        self.watch()
+        flagged = self.lease(self.made)
+        self.assertEqual((ACTIVE, True, True), (
+            flagged.status, flagged.degraded,
+            flagged.reservations[0].missing_resources))
+        self.assertEqual(self.node, self.node_of(self.made))
+        self.assertEqual({'lease.update': 1}, self.heard.count())
+
+    def test_flag_goes_when_the_node_is_back(self):
+        self.ironic.change(self.node, maintenance=True)
+        self.watch()
+        self.ironic.change(self.node, maintenance=False)
+        self.watch()
+        mended = self.lease(self.made)
+        self.assertEqual((False, False), (
+            mended.degraded, mended.reservations[0].missing_resources))
+        self.assertEqual({'lease.update': 2}, self.heard.count())
+
+    def test_node_that_is_gone_from_ironic_flags_its_lease(self):
+        self.world.enrol()
+        self.ironic.remove(self.node)
+        self.watch()
+        self.assertTrue(self.lease(self.made).degraded)
+        self.assertEqual('gone', self.world.mirrored()[self.node][
+            'provision_state'])
+
+    def test_owner_gets_another_node_on_request(self):
+        (other,) = self.leasing.hosts()
+        self.ironic.change(self.node, maintenance=True)
+        self.watch()
+        self.at(2)
+        self.leasing.change(self.made, heal=True)
+        self.work()
+        self.watch()
+        (there,) = [booking for booking in self.lease(self.made).bookings
+                    if booking.state is values.BookingState.BOUND]
+        self.assertEqual(other, there.node_uuid)
+        self.assertFalse(self.lease(self.made).degraded)
+        self.assertEqual(leasing.PROJECT, self.ironic.there[other].lessee)

@@ -1,0 +1,544 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Any number of processes share the leases, and none waits for another."""
+
+import dataclasses
+import threading
+import time
+from unittest import mock
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine.lease_cycle import start as lease_start
+from ironic_reservations.engine.lease_cycle import sync as lease_sync
+from ironic_reservations.model import leases as values
+from ironic_reservations.reconciler import lease_workers
+from tests import leasing
+from tests import servers
+from tests import world
+from tests.inprocess.reconciler import leases
+
+ACTIVE, PENDING = leases.STATUS.ACTIVE, leases.STATUS.PENDING
+MANY = 300
+
+
+@servers.also
+class TestLeaseClaims(leases.TestCase):
+    """The rows in which processes tell each other who does what."""
+
+    options = {'leases__claim_ttl': 60, 'leases__max_backoff': 100}
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts(3)
+        self.made = [self.leasing.create(hours, 9) for hours in (2, 1, 3)]
+        self.at(4)
+
+    def _take(self, token, limit=10):
+        now = self.world.clock()
+        with self.engine.database.write() as connection:
+            ids = db_lease_work.read_due(connection, now, limit)
+            return db_lease_work.take(connection, ids, token, now,
+                                      leasing.at(4 + 1 / 60))
+
+    def _give_back(self, claim, due, generation=1, **said):
+        with self.engine.database.write() as connection:
+            return db_lease_work.give_back(
+                connection, claim, due, generation, self.world.clock(),
+                **said)
+
+    def test_oldest_are_taken_first(self):
+        self.assertEqual([self.made[1].id, self.made[0].id],
+                         [claim.lease_id for claim in self._take('a', 2)])
+        self.assertEqual([self.made[2].id],
+                         [claim.lease_id for claim in self._take('b', 2)])
+        self.assertEqual([], self._take('c'))
+
+    def test_what_is_not_due_is_not_taken(self):
+        self.at(0.5)
+        self.assertEqual([], self._take('a'))
+
+    def test_dead_process_is_replaced_when_its_claims_end(self):
+        self._take('a')
+        self.world.clock.advance(59)
+        self.assertEqual([], self._take('b'))
+        self.world.clock.advance(1)
+        self.assertEqual(3, len(self._take('b')))
+
+    def test_who_was_replaced_gives_nothing_back(self):
+        (claim, *_) = self._take('a')
+        self.world.clock.advance(60)
+        self._take('b')
+        self.assertFalse(self._give_back(claim, None))
+        self.assertEqual('b', self.world.lease_rows()[claim.lease_id][
+            'claimed_by'])
+
+    def test_lease_is_given_back_until_it_is_due_again(self):
+        (claim, *_) = self._take('a')
+        self.assertTrue(self._give_back(claim, leasing.at(8),
+                                        waiting='so', attempts=3))
+        row = self.world.lease_rows()[claim.lease_id]
+        self.assertEqual(
+            (leasing.at(8), None, None, 'so', 3),
+            (row['due_at'], row['claimed_by'], row['claimed_until'],
+             row['waiting'], row['attempts']))
+
+    def test_lease_that_was_changed_meanwhile_is_looked_at_again(self):
+        (claim, *_) = self._take('a')
+        self._give_back(claim, leasing.at(8), generation=0)
+        self.assertEqual(leasing.at(4), self.world.lease_rows()[
+            claim.lease_id]['due_at'])
+
+    def test_lease_that_was_woken_meanwhile_is_looked_at_again(self):
+        (claim, *_) = self._take('a')
+        lease = self.made[1]
+        with self.engine.database.write() as connection:
+            db_leases.update(connection, lease, lease, leasing.at(4.5))
+        self._give_back(claim, leasing.at(8), generation=2)
+        self.assertEqual(leasing.at(4.5), self.world.lease_rows()[
+            claim.lease_id]['due_at'])
+
+    def test_claims_are_kept_by_who_has_them(self):
+        mine = self._take('a', 2)
+        with self.engine.database.write() as connection:
+            self.assertEqual(frozenset(mine), db_lease_work.extend(
+                connection, mine, leasing.at(5)))
+            lost = dataclasses.replace(mine[0], token='z')
+            self.assertEqual(frozenset(mine[1:]), db_lease_work.extend(
+                connection, [lost, mine[1]], leasing.at(6)))
+
+    def test_what_nobody_began_with_is_free_at_once(self):
+        claims = self._take('a')
+        with self.engine.database.write() as connection:
+            db_lease_work.drop(connection, claims)
+        self.assertEqual(3, len(self._take('b')))
+
+    def test_statements_do_not_grow_with_the_leases(self):
+        seen = []
+        sa.event.listen(
+            self.engine.database.engine, 'before_cursor_execute',
+            lambda *rest: seen.append(rest[2].partition(' ')[0]))
+        for limit in (1, 2):
+            seen.clear()
+            self._take(f'token-{limit}', limit)
+            self.assertEqual(['SELECT', 'UPDATE', 'SELECT'], [
+                verb for verb in seen if not verb.startswith('BEGIN')])
+
+    def test_leases_are_counted_by_status(self):
+        (claim, *_) = self._take('a')
+        self._give_back(claim, leasing.at(8), waiting='so')
+        with self.engine.database.read() as connection:
+            self.assertEqual({PENDING: (3, 1)},
+                             db_lease_work.count(connection))
+
+
+@servers.also
+class TestBackoff(leases.TestCase):
+
+    options = {'leases__max_backoff': 20}
+
+    def test_step_that_fails_is_put_off_longer_each_time(self):
+        (node,) = self.leasing.hosts()
+        lease = self.leasing.create(1, 90)
+        self.ironic.refuses.add(node)
+        self.at(1)
+        waits = []
+        for _ in range(8):
+            self.assertEqual(1, self.work())
+            row = self.row(lease)
+            waits.append((row['due_at'] - self.world.clock()
+                          ).total_seconds())
+            self.world.clock.now = row['due_at']
+        for number, wait in enumerate(waits):
+            # NOTE: the first one wrote down what it is about to do.
+            longest = min(20, 2 ** max(0, number))
+            self.assertTrue(longest / 2 <= wait <= longest, waits)
+        self.assertEqual(8, self.row(lease)['attempts'])
+        self.ironic.refuses.clear()
+        self.work()
+        row = self.row(lease)
+        self.assertEqual(('ACTIVE', None, 0), (row['status'], row['waiting'],
+                                               row['attempts']))
+
+    def test_end_is_not_put_off(self):
+        (node,) = self.leasing.hosts()
+        lease = self.leasing.create(1, 1.001)
+        self.ironic.change(node, provision_state='cleaning')
+        self.at(1)
+        self.work()
+        for _ in range(4):
+            self.world.clock.now = min(self.due(lease), leasing.at(1.001))
+            self.work()
+        self.assertEqual(leasing.at(1.001), self.world.clock.now)
+        self.assertEqual(leases.STATUS.TERMINATING, self.lease(lease).status)
+
+    def test_bug_in_a_step_holds_up_no_other_lease(self):
+        self.leasing.hosts(2)
+        made = [self.leasing.create(1, 4), self.leasing.create(1, 4)]
+        real = lease_start.start
+
+        def failing(turn, lease):
+            if lease.id == made[0].id:
+                raise ZeroDivisionError
+            return real(turn, lease)
+        with mock.patch.dict(lease_sync._STEPS, {'start': failing}):
+            self.at(1)
+            self.work()
+        self.assertIn('ZeroDivisionError', self.lease(made[0]).waiting)
+        self.assertEqual(ACTIVE, self.lease(made[1]).status)
+        self.soon()
+        self.assertEqual(ACTIVE, self.lease(made[0]).status)
+
+    def test_database_that_fails_is_no_end_of_the_work(self):
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 4)
+        self.at(1)
+
+        def down():
+            raise errors.DatabaseUnavailable('down')
+        # NOTE: the first write is the claim.
+        self.world.before_next_write(lambda: self.world.before_next_write(
+            down))
+        self.work()
+        self.assertEqual(PENDING, self.lease(lease).status)
+        self.soon()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+
+
+@servers.also
+class TestProcesses(leases.TestCase):
+
+    def test_of_two_processes_each_lease_has_one(self):
+        """Blazar: supports one manager only.
+
+        esi-leap: timers have no claim, so that two managers do everything
+        twice.
+        """
+        self.leasing.hosts(4)
+        made = [self.leasing.create(1, 4) for _ in range(4)]
+        other = self.another_crew()
+        for hours in (1, 3, 4):
+            self.at(hours)
+            for _ in range(3):
+                self.work()
+                self.work(other)
+        self.assertEqual({leases.STATUS.TERMINATED}, {
+            self.lease(lease).status for lease in made})
+        self.assertEqual({'lease.create': 4, 'lease.event.start_lease': 4,
+                          'lease.event.before_end_lease': 4,
+                          'lease.event.end_lease': 4}, self.heard.count())
+        self.assertEqual(8, len(self.ironic.changed))
+
+    def test_processes_at_once_do_each_thing_once(self):
+        self.leasing.hosts(12)
+        made = [self.leasing.create(1, 4) for _ in range(12)]
+        crews = [self.another_crew() for _ in range(3)]
+        self.at(1)
+        for crew in crews:
+            crew.start()
+        self.addCleanup(lambda: [crew.stop() for crew in crews])
+        self._until(lambda: all(self.lease(lease).status is ACTIVE
+                                for lease in made))
+        self.at(4)
+        self._until(lambda: all(
+            self.lease(lease).status is leases.STATUS.TERMINATED
+            for lease in made))
+        self.assertEqual({'lease.create': 12, 'lease.event.start_lease': 12,
+                          'lease.event.before_end_lease': 12,
+                          'lease.event.end_lease': 12}, self.heard.count())
+        self.assertEqual(24, len(self.ironic.changed))
+
+    def test_slow_lease_holds_up_nobody_else(self):
+        nodes = self.leasing.hosts(6)
+        made = [self.leasing.create(1, 4) for _ in nodes]
+        slow = self.node_of(made[0])
+        hanging, begun = threading.Event(), threading.Event()
+        self.addCleanup(hanging.set)
+        real = self.ironic.write_lessee
+
+        def write_lessee(uuid, lessee, ticket=None):
+            if uuid == slow:
+                begun.set()
+                hanging.wait()
+            real(uuid, lessee)
+        self.ironic.write_lessee = write_lessee
+        self.at(1)
+        self.crew.start()
+        self.addCleanup(self.crew.stop)
+        self._until(lambda: begun.is_set() and all(
+            self.lease(lease).status is ACTIVE for lease in made[1:]))
+        self.assertEqual(leases.STATUS.STARTING, self.lease(made[0]).status)
+        hanging.set()
+        self._until(lambda: self.lease(made[0]).status is ACTIVE)
+
+    def test_slow_end_holds_up_no_other_event(self):
+        """Blazar: one slow end blocks all other events."""
+        nodes = self.leasing.hosts(4)
+        self.ironic.cleaning = 'available'
+        ending = [self.leasing.create(1, 4) for _ in nodes[:2]]
+        starting = [self.leasing.create(4, 8) for _ in nodes[2:]]
+        self.at(1)
+        self.work()
+        for lease in ending:
+            self.ironic.deploy(self.node_of(lease), world.new_uuid())
+        slow = self.node_of(ending[0])
+        hanging, begun = threading.Event(), threading.Event()
+        self.addCleanup(hanging.set)
+        real = self.ironic.undeploy
+
+        def undeploy(uuid, ticket=None):
+            if uuid == slow:
+                begun.set()
+                hanging.wait()
+            real(uuid)
+        self.ironic.undeploy = undeploy
+        self.at(4)
+        self.crew.start()
+        self.addCleanup(self.crew.stop)
+
+        def others_are_done():
+            # NOTE: what waits for a node is looked at again by the clock.
+            self.world.clock.advance(0.2)
+            return (begun.is_set() and self.lease(ending[1]).status
+                    is leases.STATUS.TERMINATED
+                    and all(self.lease(lease).status is ACTIVE
+                            for lease in starting))
+        self._until(others_are_done)
+        self.assertEqual(leases.STATUS.TERMINATING,
+                         self.lease(ending[0]).status)
+        hanging.set()
+
+        def all_is_done():
+            self.world.clock.advance(0.2)
+            return (self.lease(ending[0]).status
+                    is leases.STATUS.TERMINATED)
+        self._until(all_is_done)
+
+    def test_claim_is_kept_while_its_lease_is_worked_on(self):
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 4)
+        other = self.another_crew()
+        real = self.ironic.write_lessee
+
+        def write_lessee(uuid, lessee, ticket=None):
+            for _ in range(5):
+                self.world.clock.advance(25)
+                self.crew.extend()
+                self.assertEqual(0, self.work(other))
+            real(uuid, lessee)
+        self.ironic.write_lessee = write_lessee
+        self.at(1)
+        self.work()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+
+    def test_who_has_lost_a_lease_does_nothing_more_about_it(self):
+        (node,) = self.leasing.hosts()
+        lease = self.leasing.create(1, 4)
+        self.at(1)
+        self.work()
+        other = self.another_crew()
+
+        def stalls():
+            self.world.clock.advance(60)
+            self.work(other)
+            self.ironic.changed.clear()
+        self.at(4)
+        self.ironic.deploy(node, world.new_uuid())
+        self.ironic.interrupt('node', stalls)
+        self.work()
+        self.assertEqual([], self.ironic.changed)
+        self.assertEqual(leases.STATUS.TERMINATED, self.lease(lease).status)
+
+    def test_process_that_stops_leaves_the_rest_to_others_at_once(self):
+        self.leasing.hosts(3)
+        made = [self.leasing.create(1, 4) for _ in range(3)]
+        self.at(1)
+        with mock.patch.object(threading.Thread, 'start'):
+            self.crew._fill()
+        self.crew._leave()
+        self.assertEqual(3, self.work(self.another_crew()))
+        self.assertEqual({ACTIVE},
+                         {self.lease(lease).status for lease in made})
+
+    def _until(self, condition):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+
+@servers.also
+class TestMany(leases.TestCase):
+
+    def test_many_at_once_are_begun_with_oldest_first(self):
+        """Each a second after the other; all have long been due."""
+        nodes = self.world.enrol(MANY)
+        lease, made = self._template(nodes[0]), []
+        with self.engine.database.write() as connection:
+            for number, node in enumerate(nodes):
+                made.append(self._copy(lease, number, node))
+                db_leases.insert(connection, made[-1], made[-1].start, None,
+                                 None)
+            db_bookings.insert_many(
+                connection, [each for one in made for each in one.bookings],
+                None, world.NOON)
+        self.at(2)
+        self.assertEqual(MANY, self.crew.one_pass(MANY))
+        self.assertEqual(
+            [('write_lessee', one.bookings[0].node_uuid) for one in made],
+            self.ironic.changed)
+        self.assertEqual({'ACTIVE'}, {
+            row['status'] for row in self.world.lease_rows().values()})
+
+    def _template(self, node):
+        host, = self.leasing.hosts()
+        lease = self.leasing.create(1, 90)
+        self.leasing.end(lease)
+        return lease
+
+    def _copy(self, lease, number, node):
+        start = leasing.at(1 + number / 3600)
+        key = world.new_uuid()
+        (reservation,) = lease.reservations
+        return dataclasses.replace(
+            lease, id=world.new_uuid(), start=start,
+            reservations=(dataclasses.replace(
+                reservation, id=key, bookings=(values.NodeBooking(
+                    0, key, 0, node, start, lease.end,
+                    project_id=leasing.PROJECT),)),),
+            events=tuple(dataclasses.replace(
+                event, id=world.new_uuid()) for event in lease.events))
+
+
+class Died(BaseException):
+    """The process is gone, and nothing of it runs any more."""
+
+
+class _Mortal:
+    """Dies after it has had a number of effects."""
+
+    def __init__(self, lives):
+        self.lives = lives
+
+    def has_done_something(self):
+        self.lives -= 1
+        if self.lives == 0:
+            raise Died
+
+
+class _Ironic:
+    """An Ironic whose caller may be dead before the answer comes."""
+
+    def __init__(self, real, mortal):
+        self._real = real
+        self._mortal = mortal
+
+    def __getattr__(self, name):
+        method = getattr(self._real, name)
+        if name not in ('write_lessee', 'undeploy', 'clear_instance'):
+            return method
+
+        def call(*args):
+            method(*args)
+            self._mortal.has_done_something()
+        return call
+
+
+@servers.also
+class TestDeath(leases.TestCase):
+    """A process dies after any write; another one finishes its work."""
+
+    options = {'leases__claim_ttl': 60}
+
+    def _mortal_crew(self, lives):
+        mortal = _Mortal(lives)
+        engine = dataclasses.replace(
+            self.world.another_engine(), announcer=self.heard,
+            ironic=_Ironic(self.ironic, mortal))
+        real = engine.database.write
+
+        class Write:
+            def __enter__(self):
+                self.inner = real()
+                return self.inner.__enter__()
+
+            def __exit__(self, *exc):
+                self.inner.__exit__(*exc)
+                if exc[0] is None:
+                    mortal.has_done_something()
+        engine.database.write = Write
+        return lease_workers.LeaseWorkers(engine)
+
+    def _story(self, lives):
+        """A lease from its start to its end; tells if anybody died."""
+        self.heard.told.clear()
+        self.ironic.changed.clear()
+        self.ironic.cleaning = 'available'
+        noon = 10 * lives
+        self.at(noon)
+        lease = self.leasing.create(None, noon + 2, leasing.wish(2),
+                                    before_end=leasing.at(noon + 1))
+        mortal, died = self._mortal_crew(lives), False
+
+        def work():
+            nonlocal mortal, died
+            try:
+                mortal.one_pass()
+            except Died:
+                died, mortal = True, self.another_crew()
+                self.world.clock.advance(61)
+                mortal.one_pass()
+            self.assertEqual([], self.leasing.overlaps())
+        work()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual({leasing.PROJECT}, {
+            self.ironic.there[node].lessee for node in self.nodes})
+        used, _ = self.nodes
+        self.ironic.deploy(used, world.new_uuid())
+        self.ironic.cleaning = 'cleaning'
+        self.at(noon + 1.5)
+        work()
+        self.at(noon + 2)
+        work()
+        self.ironic.change(used, provision_state='available')
+        self.world.clock.advance(400)
+        work()
+        over = self.lease(lease)
+        self.assertEqual(leases.STATUS.TERMINATED, over.status)
+        self.assertEqual({'DONE'}, set(self.happened(lease).values()))
+        self.assertEqual([], self.leasing.rows())
+        self.assertEqual({('available', None, 'before')}, {
+            (self.ironic.there[node].provision_state,
+             self.ironic.there[node].instance_uuid,
+             self.ironic.there[node].lessee) for node in self.nodes})
+        self.assertEqual(1, self.ironic.changed.count(('undeploy', used)))
+        told = self.heard.count()
+        for event in ('start_lease', 'before_end_lease', 'end_lease'):
+            self.assertIn(told[f'lease.event.{event}'], (1, 2) if died
+                          else (1,))
+        return died
+
+    def test_death_after_any_write_leaves_nothing_behind(self):
+        """Blazar: never retries what a dead manager left IN_PROGRESS."""
+        self.nodes = self.leasing.hosts(2, lessee='before')
+        lives = 1
+        while self._story(lives):
+            lives += 1
+        # NOTE: each claim, each change in Ironic, each commit and each
+        # giving back.
+        self.assertGreater(lives, 15)
+        self.assertEqual({}, self.leasing.stale())

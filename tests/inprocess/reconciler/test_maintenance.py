@@ -1,0 +1,614 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What windows write to nodes in Ironic, and take back."""
+
+import dataclasses
+import logging
+from unittest import mock
+
+import fixtures
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import passage
+from ironic_reservations.engine import tickets
+from ironic_reservations.engine import uncertain
+from ironic_reservations.engine.maintenance import find
+from ironic_reservations.engine.maintenance import keep
+from ironic_reservations.guard import inward
+from ironic_reservations.guard import tickets as guard_tickets
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import maintenance
+from tests import guarded
+from tests import leasing
+from tests import servers
+from tests import world
+from tests.inprocess.reconciler.test_late_requests import Balancer
+from tests.inprocess.timeline import test_maintenance
+
+State = maintenance.State
+
+
+class Killed(BaseException):
+    """The process dies."""
+
+
+class KeepTestCase(test_maintenance.MaintenanceTestCase):
+    """A node, and a small Ironic behind the gate for tickets."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self._put_ironic_behind_a_gate()
+
+    def begin_with_a_node(self):
+        """Begin anew, with an empty database."""
+        self.begin()
+        self._put_ironic_behind_a_gate()
+
+    def _put_ironic_behind_a_gate(self):
+        self.small = guarded.SmallIronic(self.ironic)
+        gate = guard_tickets.Gate(self.small)
+        gate.engine = self.engine
+        self.transport = in_process.InProcess(gate)
+        self.balancer = Balancer(self.transport)
+        (self.node,) = self.leasing.hosts()
+
+    def keep(self, transport=None):
+        """Have a process do what there is to do."""
+        ironic = ironic_client.Ironic(transport or self.transport)
+        keep.keep(dataclasses.replace(self.engine, ironic=ironic), ironic)
+
+    def shown(self):
+        """Give what Ironic shows of the node."""
+        return (self.ironic.there[self.node].maintenance,
+                self.ironic.why.get(self.node))
+
+    def state(self, made):
+        """Give how far the window has come with the node."""
+        (there,) = find.get(self.engine, made.window.id).nodes
+        return there.state
+
+    def told(self, made):
+        """Give what Ironic is to show."""
+        return True, maintenance.marked(made.window.id, 'New firmware')
+
+
+@servers.also
+class TestWindow(KeepTestCase):
+    """From its start to its end."""
+
+    def test_node_is_in_maintenance_while_it_lasts(self) -> None:
+        """For its reason; later leases stay where they are, unflagged."""
+        made = self.book(1, 2, self.node)
+        lease = self.leasing.create(3, 4)
+        self.keep()
+        self.assertEqual((False, None), self.shown())
+        self.at(1)
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+        self.assertIs(State.ACTIVE, self.state(made))
+        self.assertIs(State.ACTIVE, find.get(self.engine,
+                                             made.window.id).state)
+        self.watch()
+        self.assertFalse(self.lease(lease).degraded)
+        # One more can be had after it, and none in it.
+        self.leasing.create(4, 5)
+        self.leasing.refused(None, 2)
+        self.assertEqual({}, self.leasing.stale())
+        self.at(2)
+        self.keep()
+        self.assertEqual((False, None), self.shown())
+        self.assertIs(State.OVER, self.state(made))
+        self.watch()
+        self.assertFalse(self.lease(lease).degraded)
+        self.assertEqual([], self.world.passages())
+        self.assertEqual(2, len(self.small.done))
+        self.at(3)
+        self.work()
+        self.assertEqual('ACTIVE', self.lease(lease).status.value)
+
+    def test_nothing_is_sent_twice(self) -> None:
+        """A pass that finds all as it should be asks for nothing."""
+        self.book(1, 2, self.node)
+        self.at(1)
+        for _ in range(3):
+            self.keep()
+        self.assertEqual(['PUT'], [method for method, _ in self.small.done])
+
+    def test_somebody_takes_it_out_of_maintenance(self) -> None:
+        """The next pass puts it back."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        self.keep()
+        self.ironic.change(self.node, maintenance=False)
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+
+    def test_maintenance_of_others_stays(self) -> None:
+        """Whether it was there before, or came in between."""
+        made = self.book(1, 2, self.node)
+        self.ironic.change(self.node, maintenance=True)
+        self.ironic.why[self.node] = 'broken fan'
+        self.at(1)
+        self.keep()
+        self.assertIs(State.FOREIGN, self.state(made))
+        self.at(2)
+        self.keep()
+        self.assertEqual((True, 'broken fan'), self.shown())
+        self.assertIs(State.OVER, self.state(made))
+        self.ironic.change(self.node, maintenance=False)
+        self.leasing.refresh()
+        again = self.book(3, 4, self.node)
+        self.at(3)
+        self.keep()
+        self.ironic.why[self.node] = 'broken fan'
+        self.keep()
+        self.assertIs(State.FOREIGN, self.state(again))
+        self.at(4)
+        self.keep()
+        self.assertEqual((True, 'broken fan'), self.shown())
+
+    def test_others_take_theirs_back(self) -> None:
+        """Then the window has the node for what is left of it."""
+        made = self.book(1, 3, self.node)
+        self.ironic.change(self.node, maintenance=True)
+        self.at(1)
+        self.keep()
+        self.assertIs(State.FOREIGN, self.state(made))
+        self.ironic.change(self.node, maintenance=False)
+        self.keep()
+        self.assertIs(State.PLANNED, self.state(made))
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+        self.at(3)
+        self.keep()
+        self.assertEqual((False, None), self.shown())
+
+    def test_next_window_waits_for_the_end_of_the_one_before(self) -> None:
+        """However often Ironic refuses that: no reason of ours is foreign."""
+        before = self.book(1, 2, self.node)
+        after = self.book(2, 4, self.node)
+        self.at(1)
+        self.keep()
+        self.at(2)
+        for _ in range(2):
+            self.small.answers['DELETE'] = [409]
+            self.keep()
+            self.assertEqual(self.told(before), self.shown())
+            self.assertIs(State.PLANNED, self.state(after))
+        self.keep()
+        self.assertIs(State.OVER, self.state(before))
+        self.assertEqual(self.told(after), self.shown())
+        self.at(4)
+        self.keep()
+        self.assertEqual((False, None), self.shown())
+
+    def test_reason_of_a_window_that_is_over_is_foreign(self) -> None:
+        """Somebody else has written it again."""
+        before = self.book(1, 2, self.node)
+        self.at(1)
+        self.keep()
+        self.at(2)
+        self.keep()
+        made = self.book(3, 4, self.node)
+        self.ironic.change(self.node, maintenance=True)
+        self.ironic.why[self.node] = self.told(before)[1]
+        self.at(3)
+        self.keep()
+        self.assertIs(State.FOREIGN, self.state(made))
+        self.at(4)
+        self.keep()
+        self.assertEqual(self.told(before), self.shown())
+
+    def test_reason_changed_right_before_the_end(self) -> None:
+        """It is looked at when the end has come."""
+        self.book(1, 2, self.node)
+        self.at(1)
+        self.keep()
+        self.at(2)
+        self.ironic.why[self.node] = 'broken fan'
+        self.keep()
+        self.assertEqual((True, 'broken fan'), self.shown())
+
+    def test_running_window_is_ended(self) -> None:
+        """And the node is taken out of maintenance."""
+        made = self.book(1, 9, self.node)
+        self.at(1)
+        self.keep()
+        find.end(self.engine, made.window.id)
+        self.keep()
+        self.assertEqual((False, None), self.shown())
+        self.assertIs(State.OVER, self.state(made))
+        self.leasing.create(None, 9)
+
+    def test_ends_when_nobody_was_there(self) -> None:
+        """A window that no process has seen begins no more."""
+        made = self.book(1, 2, self.node)
+        self.at(3)
+        self.keep()
+        self.assertIs(State.OVER, self.state(made))
+        self.assertEqual([], self.small.done)
+
+    def test_late_end_keeps_the_node(self) -> None:
+        """Until it is out of maintenance, it is nobody else's."""
+        self.book(1, 2, self.node)
+        lease = self.leasing.create(2, 4)
+        self.at(1)
+        self.keep()
+        self.leasing.refresh()
+        self.at(2)
+        self.work()
+        self.assertEqual('STARTING', self.lease(lease).status.value)
+        self.assertIn('out of maintenance', self.lease(lease).waiting)
+        self.assertFalse(self.lease(lease).degraded)
+        self.leasing.refused(None, 2.5)
+        self.keep()
+        self.soon()
+        self.assertEqual('ACTIVE', self.lease(lease).status.value)
+        self.assertFalse(self.lease(lease).degraded)
+
+    def test_drain_waits_for_who_has_the_node(self) -> None:
+        """Also for what nobody knew of when it was booked."""
+        made = self.book(1, 3, self.node, drain=True)
+        self.ironic.deploy(self.node, world.new_uuid())
+        self.leasing.refresh()
+        self.at(1)
+        self.keep()
+        self.assertIs(State.PLANNED, self.state(made))
+        self.ironic.change(self.node, provision_state='cleaning',
+                           instance_uuid=None)
+        self.keep()
+        self.assertIs(State.PLANNED, self.state(made))
+        self.ironic.change(self.node, provision_state='available')
+        self.leasing.refresh()
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+
+    def test_node_that_ironic_works_on_is_waited_for(self) -> None:
+        """Maintenance would leave it broken; but not for ever."""
+        for state, length, most in (
+                ('clean wait', 4, 1), ('deploying', 1, 0.5),
+                ('wait call-back', 4, 1), ('inspecting', 4, 1)):
+            with self.subTest(state=state):
+                self.begin_with_a_node()
+                made = self.book(1, 1 + length, self.node)
+                self.ironic.change(self.node, provision_state=state)
+                self.at(1)
+                self.keep()
+                self.assertEqual((False, None), self.shown())
+                self.assertIs(State.PLANNED, self.state(made))
+                self.at(1 + most)
+                self.keep()
+                self.assertEqual(self.told(made), self.shown())
+
+    def test_node_is_maintained_when_it_is_clean(self) -> None:
+        """Also without drain."""
+        made = self.book(1, 4, self.node)
+        self.ironic.change(self.node, provision_state='cleaning')
+        self.at(1)
+        self.keep()
+        self.ironic.change(self.node, provision_state='available')
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+
+    def test_nobody_new_uses_the_node(self) -> None:
+        """From the start, whether or not it shows, until it is over."""
+        self.book(1, 2, self.node)
+        passage.close(self.engine, passage.admit(self.engine, self.node),
+                      False)
+        self.at(1)
+        for _ in range(2):
+            exc = self.assertRaises(errors.NodeInMaintenance, passage.admit,
+                                    self.engine, self.node)
+            self.assertEqual((403, leasing.at(2).isoformat()),
+                             (exc.status, exc.details['until']))
+            passage.close(self.engine, passage.admit(
+                self.engine, self.node, act=admit.Act.TAKE), False)
+            self.keep()
+        self.at(2)
+        exc = self.assertRaises(errors.NodeInMaintenance, passage.admit,
+                                self.engine, self.node)
+        self.assertIn('is over', str(exc))
+        self.keep()
+        passage.close(self.engine, passage.admit(self.engine, self.node),
+                      False)
+
+    def test_drain_that_never_came_to_an_end(self) -> None:
+        """The log tells which node has not been in maintenance."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        made = self.book(1, 2, self.node, drain=True)
+        done = self.book(3, 4, self.node)
+        self.ironic.deploy(self.node, world.new_uuid())
+        self.leasing.refresh()
+        self.at(1)
+        self.keep()
+        self.assertNotIn(made.window.id, log.output)
+        self.at(2)
+        for _ in range(2):
+            self.keep()
+        self.assertIs(State.OVER, self.state(made))
+        self.assertEqual((False, None), self.shown())
+        (line,) = [line for line in log.output.splitlines()
+                   if made.window.id in line]
+        self.assertIn(self.node, line)
+        for hour in (3, 4):
+            self.at(hour)
+            self.keep()
+        self.assertIs(State.OVER, self.state(done))
+        self.assertNotIn(done.window.id, log.output)
+
+    def test_forced_window_has_a_leased_node(self) -> None:
+        """Which its lease shows, until it is over."""
+        lease = self.leasing.create(None, 4)
+        self.work()
+        made = self.book(1, 2, self.node, force=True)
+        self.at(1)
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+        self.watch()
+        self.assertTrue(self.lease(lease).degraded)
+        self.at(2)
+        self.keep()
+        self.watch()
+        self.assertFalse(self.lease(lease).degraded)
+
+    def test_node_is_gone(self) -> None:
+        """Nothing is left to be done."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        self.ironic.remove(self.node)
+        self.keep()
+        self.at(2)
+        self.keep()
+        self.assertIs(State.OVER, self.state(made))
+
+    def test_ironic_shows_no_node_for_a_while(self) -> None:
+        """Nothing is taken for somebody else's, or for over."""
+        made = self.book(1, 3, self.node)
+        self.at(1)
+        there = self.ironic.there[self.node]
+        self.ironic.remove(self.node)
+        self.keep()
+        self.assertIs(State.PLANNED, self.state(made))
+        self.ironic.put(there)
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+        self.at(3)
+        there = self.ironic.there[self.node]
+        self.ironic.remove(self.node)
+        self.keep()
+        self.assertIs(State.ACTIVE, self.state(made))
+        self.ironic.put(there)
+        self.keep()
+        self.assertEqual((False, None), self.shown())
+        self.assertIs(State.OVER, self.state(made))
+
+    def test_node_is_deleted_while_it_is_in_maintenance(self) -> None:
+        """When the mirror has found out, its window is over."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        self.keep()
+        self.leasing.hosts()
+        self.ironic.remove(self.node)
+        self.leasing.refresh()
+        self.at(2)
+        self.keep()
+        self.assertIs(State.OVER, self.state(made))
+
+
+class TestOperatorComesFirst(KeepTestCase):
+    """Somebody puts the node in maintenance when we have looked."""
+
+    OURS = 'dead DIMM, do not use'
+
+    def operator(self):
+        """Put the node in maintenance for another reason."""
+        self.ironic.change(self.node, maintenance=True)
+        self.ironic.why[self.node] = self.OURS
+
+    def before_the_ticket(self):
+        """Have an operator be first, before the ticket is written."""
+        write = tickets.write
+
+        def stalled(*args):
+            self.operator()
+            return write(*args)
+        return mock.patch.object(tickets, 'write', stalled)
+
+    def on_the_way(self):
+        """Have an operator be first, before the request arrives."""
+        send = self.transport.send
+
+        def stalled(method, *args, **kwargs):
+            if method != 'GET':
+                self.operator()
+            return send(method, *args, **kwargs)
+        return mock.patch.object(self.transport, 'send', stalled)
+
+    def in_the_gate(self):
+        """Have the API stand still between its look and the change."""
+        call = inward.call
+
+        def stalled(app, request):
+            answer = call(app, request)
+            self.operator()
+            self.world.clock.advance(6)
+            return answer
+        return mock.patch.object(inward, 'call', stalled)
+
+    def test_reason_is_not_written_over(self) -> None:
+        """And stays when the window is over."""
+        for first in (self.before_the_ticket, self.on_the_way,
+                      self.in_the_gate):
+            with self.subTest(first=first.__name__):
+                self.begin_with_a_node()
+                made = self.book(1, 2, self.node)
+                self.at(1)
+                with first():
+                    self.keep_or_not()
+                self.assertEqual((True, self.OURS), self.shown())
+                self.keep()
+                self.assertIs(State.FOREIGN, self.state(made))
+                self.at(2)
+                self.keep()
+                self.assertEqual((True, self.OURS), self.shown())
+                self.assertIs(State.OVER, self.state(made))
+                self.assertEqual([], self.small.done)
+                self.assertEqual([], self.world.passages())
+
+    def test_reason_is_not_cleared(self) -> None:
+        """At the end of the window."""
+        for first in (self.before_the_ticket, self.on_the_way,
+                      self.in_the_gate):
+            with self.subTest(first=first.__name__):
+                self.begin_with_a_node()
+                made = self.book(1, 2, self.node)
+                self.at(1)
+                self.keep()
+                self.at(2)
+                with first():
+                    self.keep_or_not()
+                self.assertEqual((True, self.OURS), self.shown())
+                self.keep()
+                self.assertIs(State.OVER, self.state(made))
+                self.assertEqual((True, self.OURS), self.shown())
+                self.assertEqual(['PUT'],
+                                 [method for method, _ in self.small.done])
+                self.assertEqual([], self.world.passages())
+
+    def test_ironic_does_not_show_the_node_to_the_gate(self) -> None:
+        """Then nothing is sent, and the next pass tries again."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        silent = wsgi.Answer(500, [], b'{}')
+        with mock.patch.object(inward, 'call', lambda *args: silent):
+            self.keep_or_not()
+        self.assertEqual([], self.small.done)
+        self.assertEqual([], self.world.passages())
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())
+
+    def keep_or_not(self):
+        """Have a process do what there is to do, as far as it comes."""
+        try:
+            self.keep()
+        except errors.IronicUnavailable:
+            pass
+
+
+@servers.also
+class TestTrouble(KeepTestCase):
+    """Processes that die, and requests that come late."""
+
+    def test_killed_anywhere(self) -> None:
+        """The next pass does what is left, and the end takes it back."""
+        for step in range(16):
+            with self.subTest(step=step):
+                self.begin_with_a_node()
+                made = self.book(1, 9, self.node)
+                self.at(1)
+                self.dies_at(step)
+                self.until(self.told(made))
+                self.at(9)
+                self.dies_at(step)
+                self.until((False, None))
+                self.assertIs(State.OVER, self.state(made))
+                self.assertEqual([], self.world.passages())
+
+    def dies_at(self, step):
+        """Have a process die before some statement or request."""
+        left = [step]
+        write = type(self.engine.database).write
+        send = self.transport.send
+
+        def dies(act):
+            def once(*args, **kwargs):
+                if not left[0]:
+                    raise Killed
+                left[0] -= 1
+                return act(*args, **kwargs)
+            return once
+        with mock.patch.object(type(self.engine.database), 'write',
+                               dies(write)), \
+                mock.patch.object(self.transport, 'send', dies(send)), \
+                mock.patch.object(tickets, '_void', lambda *args: False):
+            try:
+                self.keep()
+            except Killed:
+                pass
+
+    def until(self, shown):
+        """Have others work until Ironic shows something."""
+        outcomes = uncertain.Uncertain(self.engine, self.ironic)
+        for _ in range(6):
+            outcomes.look()
+            self.keep()
+            self.world.clock.advance(600)
+        self.assertEqual(shown, self.shown())
+
+    def test_late_request_does_nothing(self) -> None:
+        """One that a balancer delivers when the window is over."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        self.balancer.holding = True
+        self.assertRaises(errors.IronicUnavailable, self.keep, self.balancer)
+        self.at(2)
+        self.keep()
+        self.assertIs(State.OVER, self.state(made))
+        self.assertEqual([403], self.balancer.deliver())
+        self.assertEqual((False, None), self.shown())
+
+    def test_late_end_does_not_end_the_next_window(self) -> None:
+        """Neither by its ticket, nor by its reason."""
+        self.book(1, 2, self.node)
+        after = self.book(3, 4, self.node)
+        self.at(1)
+        self.keep()
+        self.at(2)
+        self.balancer.holding = True
+        self.assertRaises(errors.IronicUnavailable, self.keep, self.balancer)
+        self.keep()
+        self.at(3)
+        self.keep()
+        self.assertEqual([403], self.balancer.deliver())
+        self.assertEqual(self.told(after), self.shown())
+
+    def test_request_inside_of_ironic_is_waited_for(self) -> None:
+        """Nobody decides anything while it may still be carried out."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        states = []
+
+        def meanwhile():
+            self.at(2)
+            self.keep()
+            states.append(self.state(made))
+        self.small.before['PUT'] = [meanwhile]
+        self.keep()
+        self.assertEqual([State.STARTING], states)
+        self.assertEqual(self.told(made), self.shown())
+        self.keep()
+        self.assertEqual((False, None), self.shown())
+        self.assertIs(State.OVER, self.state(made))
+
+    def test_ironic_refuses(self) -> None:
+        """It is tried again."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        self.small.answers['PUT'] = [409]
+        self.keep()
+        self.assertIs(State.STARTING, self.state(made))
+        self.keep()
+        self.assertEqual(self.told(made), self.shown())

@@ -1,0 +1,615 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Nodes of leases that nobody deploys are told of, then released."""
+
+import dataclasses
+import datetime
+from unittest import mock
+
+from ironic_reservations import errors
+from ironic_reservations.db import lease_work
+from ironic_reservations.db import tables
+from ironic_reservations.engine import deployments
+from ironic_reservations.engine import mail_digests
+from ironic_reservations.engine import notices
+from ironic_reservations.engine import passage
+from ironic_reservations.engine import webhooks
+from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.lifecycle import admit
+from tests import leasing
+from tests import servers
+from tests import world
+from tests.inprocess.reconciler import leases
+from tests.real import mail_server
+from tests.real import receivers
+
+WARNING = 'lease.no_show_warning'
+#: Two passes may be half an hour apart.
+PASSES = {'ironic__full_poll_interval': 900}
+_APART = datetime.timedelta(minutes=29)
+
+
+class _Passes(leases.TestCase):
+    """What the reconcilers do from time to time, unless one says not to."""
+
+    def one_pass(self):
+        """Look at Ironic, and at the nodes; nothing if it does not answer."""
+        try:
+            self.leasing.refresh()
+        except errors.IronicUnavailable:
+            return
+        deployments.record(self.engine)
+        no_show.wake(self.engine)
+
+    def pass_until(self, hours):
+        """Let time go by, with passes that are not too far apart."""
+        clock = self.world.clock
+        while clock.now + _APART < leasing.at(hours):
+            clock.now += _APART
+            self.one_pass()
+            self.work()
+        self.at(hours)
+
+    def run_at(self, hours):
+        """Do what the reconcilers do until an hour, and all that is left."""
+        self.pass_until(hours)
+        for _ in range(4):
+            self.one_pass()
+            self.world.clock.advance(1)
+            self.work()
+
+
+class _NoShow(_Passes):
+    """A lease from one until nine; two hours to deploy, told an hour before.
+    """
+
+    options = {'leases__no_show_after': {'gold': 7200, '*': 360000},
+               'leases__no_show_warn_before': 3600, **PASSES}
+    count = 2
+
+    def setUp(self):
+        super().setUp()
+        self.nodes = self.leasing.hosts(3, resource_class='gold')
+        self.made = self.leasing.create(1, 9, leasing.wish(self.count))
+        self.at(1)
+        self.work()
+        self.proof = self.made.reservations[0].id
+        self.mine = sorted(self.leasing.nodes(self.made))
+        self.one_pass()
+        self.heard.told.clear()
+
+    def deploy(self, node, succeeds=True):
+        through = passage.admit(self.engine, node, self.proof)
+        if succeeds:
+            self.ironic.deploy(node, world.new_uuid())
+        passage.close(self.engine, through, succeeds)
+
+    def undeploy(self, node):
+        through = passage.admit(self.engine, node, self.proof,
+                                act=admit.Act.FREE)
+        self.ironic.change(node, provision_state='available',
+                           instance_uuid=None)
+        passage.close(self.engine, through, True)
+
+    def told(self, event):
+        return [(lease, reason) for name, lease, reason in self.heard.told
+                if name == event]
+
+    def released(self):
+        return sorted(set(self.mine) - self.leasing.nodes(self.made))
+
+
+@servers.also
+class TestNode(_NoShow):
+
+    def test_told_and_released(self):
+        self.run_at(1.9)
+        self.assertEqual([], self.heard.told)
+        self.run_at(2)
+        (lease, _), = self.told(WARNING)
+        self.assertEqual(self.mine, sorted(
+            booking.node_uuid for booking in lease.bookings))
+        self.run_at(2.9)
+        self.assertEqual((self.mine, 1), (
+            sorted(self.leasing.nodes(self.made)), len(self.told(WARNING))))
+        self.run_at(3)
+        over = self.lease(self.made)
+        self.assertEqual((leases.STATUS.TERMINATED, (), False),
+                         (over.status, over.bookings, over.degraded))
+        self.assertLess(over.end, leasing.at(3.01))
+        self.assertEqual(['no_show'], [
+            reason for _, reason in self.told('lease.update')])
+        self.assertEqual(1, self.heard.count()['lease.event.end_lease'])
+        self.assertEqual([None] * 3, [
+            node.lessee for node in self.ironic.there.values()])
+        self.assertEqual({}, self.leasing.stale())
+        self.leasing.create(4, 9, leasing.wish(3))
+
+    def test_node_that_is_deployed_stays(self):
+        self.run_at(2)
+        self.deploy(self.mine[0])
+        self.run_at(3)
+        self.assertEqual(self.mine[1:], self.released())
+        after = self.lease(self.made)
+        self.assertEqual((leases.STATUS.ACTIVE, 1, 1, False), (
+            after.status, after.reservations[0].least,
+            after.reservations[0].most, after.degraded))
+        self.assertEqual('active',
+                         self.ironic.there[self.mine[0]].provision_state)
+        self.assertEqual({}, self.leasing.stale())
+        longer = self.leasing.change(self.made, end=12)
+        self.assertEqual([self.mine[0]],
+                         [each.node_uuid for each in longer.bookings])
+
+    def test_node_that_was_deployed_and_is_no_more_has_been_used(self):
+        """Before the mirror has looked even once."""
+        self.deploy(self.mine[0])
+        self.undeploy(self.mine[0])
+        self.run_at(2)
+        self.run_at(8)
+        self.assertEqual(self.mine[1:], self.released())
+
+    def test_what_only_the_mirror_has_seen_counts(self):
+        self.ironic.deploy(self.mine[0], world.new_uuid())
+        self.run_at(1.5)
+        self.ironic.change(self.mine[0], provision_state='available',
+                           instance_uuid=None)
+        self.run_at(2)
+        self.run_at(8)
+        self.assertEqual(self.mine[1:], self.released())
+
+    def test_deploy_that_came_to_nothing_does_not_count(self):
+        self.deploy(self.mine[0], succeeds=False)
+        self.run_at(2)
+        self.run_at(3)
+        self.assertEqual(self.mine, self.released())
+
+    def test_deploy_that_a_pass_has_seen_and_ironic_refused(self):
+        """The owner does not get a new time by that."""
+        through = passage.admit(self.engine, self.mine[0], self.proof)
+        self.one_pass()
+        passage.close(self.engine, through, False)
+        self.run_at(2)
+        self.run_at(3.01)
+        self.assertEqual(self.mine, self.released())
+
+    def test_deploy_of_which_nobody_knows_what_became_counts(self):
+        passage.doubt(self.engine, passage.admit(self.engine, self.mine[0],
+                                                 self.proof))
+        self.run_at(2)
+        self.run_at(8)
+        self.assertEqual(self.mine[1:], self.released())
+        self.world.find_out()
+        self.assertEqual([], self.world.passages())
+        self.run_at(8.5)
+        self.assertEqual(self.mine[1:], self.released())
+
+    def test_request_to_free_the_node_is_no_use(self):
+        self.undeploy(self.mine[0])
+        self.run_at(2)
+        self.run_at(3)
+        self.assertEqual(self.mine, self.released())
+
+    def test_deploy_under_way_comes_first(self):
+        self.run_at(2)
+        through = passage.admit(self.engine, self.mine[0], self.proof)
+        self.run_at(3)
+        self.assertEqual(self.mine[1:], self.released())
+        self.ironic.deploy(self.mine[0], world.new_uuid())
+        passage.close(self.engine, through, True)
+        self.run_at(8)
+        self.assertEqual(self.mine[1:], self.released())
+
+    def test_deploy_between_the_look_and_the_commit_wins(self):
+        self.run_at(2)
+        self.pass_until(3.01)
+        no_show.wake(self.engine)
+        self.ironic.interrupt('node', lambda: self.deploy(self.mine[0]))
+        self.world.clock.advance(1)
+        self.work()
+        self.assertEqual(self.mine[1:], self.released())
+        self.assertNotIn(('undeploy', self.mine[0]), self.ironic.changed)
+
+    def test_deploy_after_the_release_is_refused(self):
+        self.run_at(2)
+        self.run_at(3)
+        self.assertRaises(errors.ProofInvalid, self.deploy, self.mine[0])
+
+    def test_nothing_is_released_while_ironic_is_silent(self):
+        """And its owner has the whole time when it is back."""
+        self.run_at(2)
+        self.ironic.down = True
+        self.pass_until(3.01)
+        no_show.wake(self.engine)
+        self.world.clock.advance(1)
+        self.work()
+        self.assertEqual([], self.released())
+        self.run_at(5)
+        self.ironic.down = False
+        self.run_at(5.1)
+        self.assertEqual([], self.released())
+        self.assert_told_once_more_and_released(6.1)
+
+    def assert_told_once_more_and_released(self, hours):
+        """Check that all begins anew.
+
+        :param hours: when it is told once more, an hour after the break.
+        """
+        self.run_at(hours - 0.1)
+        self.assertEqual(([], 1), (self.released(),
+                                   len(self.told(WARNING))))
+        self.run_at(hours + 0.01)
+        self.assertEqual(([], 2), (self.released(),
+                                   len(self.told(WARNING))))
+        self.run_at(hours + 0.9)
+        self.assertEqual([], self.released())
+        self.run_at(hours + 1.1)
+        self.assertEqual(self.mine, self.released())
+
+    def test_ironic_that_is_back_before_the_release_is_due(self):
+        """Its silence is not held against the owner, either."""
+        self.run_at(2)
+        self.ironic.down = True
+        self.run_at(2.95)
+        self.ironic.down = False
+        self.run_at(3.01)
+        self.assertEqual([], self.released())
+        self.assert_told_once_more_and_released(4.02)
+
+    def test_maintenance_after_the_warning(self):
+        """The owner could not do what the warning asked for."""
+        self.run_at(2)
+        for node in self.mine:
+            self.leasing.break_node(node)
+        self.run_at(3.5)
+        for node in self.mine:
+            self.leasing.mend_node(node)
+        self.run_at(3.6)
+        self.assertEqual([], self.released())
+        self.assert_told_once_more_and_released(4.61)
+
+    def test_cleaning_after_the_warning(self):
+        self.run_at(2)
+        for node in self.mine:
+            self.ironic.change(node, provision_state='cleaning')
+        self.run_at(3.5)
+        for node in self.mine:
+            self.ironic.change(node, provision_state='available')
+        self.run_at(3.6)
+        self.assert_told_once_more_and_released(4.61)
+
+    def test_nodes_that_were_retired_for_a_while(self):
+        self.run_at(2)
+        for node in self.mine:
+            self.ironic.change(node, retired=True)
+        self.run_at(3.5)
+        for node in self.mine:
+            self.ironic.change(node, retired=False)
+        self.run_at(3.6)
+        self.assert_told_once_more_and_released(4.61)
+
+    def test_no_pass_for_a_while(self):
+        """The database was away, for one, and nobody was let through."""
+        self.run_at(2)
+        self.at(3.5)
+        self.leasing.refresh()
+        self.work()
+        self.assertEqual([], self.released())
+        self.run_at(3.6)
+        self.assertEqual([], self.released())
+        self.assert_told_once_more_and_released(4.61)
+
+    def test_worker_that_comes_before_the_first_pass_after_a_break(self):
+        self.run_at(2)
+        self.at(3.5)
+        with self.engine.database.write() as connection:
+            lease_work.wake(connection, self.mine, self.world.clock.now)
+        self.world.clock.advance(1)
+        self.work()
+        self.assertEqual([], self.released())
+
+    def look_often(self, hours):
+        """Have passes until an hour that find the mirror as it was."""
+        clock = self.world.clock
+        while clock.now + _APART < leasing.at(hours):
+            clock.now += _APART
+            no_show.wake(self.engine)
+        self.at(hours)
+        no_show.wake(self.engine)
+
+    def test_mirror_that_is_old_releases_nothing(self):
+        self.run_at(2)
+        self.ironic.deploy(self.mine[0], world.new_uuid())
+        self.look_often(3.01)
+        self.world.clock.advance(1)
+        self.work()
+        self.assertEqual(self.mine[1:], self.released())
+        self.assertNotIn(('undeploy', self.mine[0]), self.ironic.changed)
+
+    def test_node_that_cannot_be_deployed_is_kept(self):
+        self.leasing.break_node(self.mine[0])
+        self.run_at(2)
+        self.run_at(8)
+        self.assertEqual(self.mine[1:], self.released())
+        self.leasing.mend_node(self.mine[0])
+        self.run_at(8.1)
+        self.assertEqual(self.mine[1:], self.released())
+
+    def test_reservation_that_loses_all_leaves_the_others(self):
+        """And the lease can be extended with what is left."""
+        self.leasing.hosts(1, resource_class='tin')
+        made = self.leasing.create(3, 9, leasing.wish(
+            properties=leasing.of_class('gold')), leasing.wish(
+                properties=leasing.of_class('tin')))
+        self.at(3)
+        self.work()
+        self.one_pass()
+        gold, tin = (each.bookings[0].node_uuid
+                     for each in self.lease(made).reservations)
+        self.run_at(4)
+        self.run_at(5.01)
+        self.assertEqual({tin}, self.leasing.nodes(made))
+        self.assertEqual(['deleted', 'active'], [
+            each.status.value for each in self.lease(made).reservations])
+        longer = self.leasing.change(made, end=12)
+        self.assertEqual([tin], [each.node_uuid for each in longer.bookings])
+        self.run_at(5.5)
+        after = self.lease(made)
+        self.assertEqual((leases.STATUS.ACTIVE, False, {tin}), (
+            after.status, after.degraded, self.leasing.nodes(made)))
+        self.assertNotEqual(gold, tin)
+
+    def test_reservation_that_loses_nothing_is_as_it_was(self):
+        """It may grow to its maximum when it is extended."""
+        self.leasing.hosts(1, resource_class='tin')
+        made = self.leasing.create(3, 9, leasing.wish(
+            properties=leasing.of_class('gold')), leasing.wish(
+                1, 3, properties=leasing.of_class('tin')))
+        self.at(3)
+        self.work()
+        before = self.lease(made).reservations[1]
+        self.run_at(3)
+        self.run_at(4)
+        self.run_at(5.01)
+        self.assertEqual(before, self.lease(made).reservations[1])
+
+    def test_other_worker_finds_nothing_left(self):
+        self.run_at(2)
+        self.look_often(3.01)
+        self.world.clock.advance(1)
+        self.assertEqual(1, self.work())
+        self.assertEqual(0, self.work(self.another_crew()))
+        self.assertEqual(1, len(self.told('lease.update')))
+
+    def test_nothing_left_to_do_wakes_nobody(self):
+        self.deploy(self.mine[0])
+        self.deploy(self.mine[1])
+        self.run_at(3)
+        before = self.row(self.made)['due_at']
+        no_show.wake(self.engine)
+        self.assertEqual(before, self.row(self.made)['due_at'])
+
+
+@servers.also
+class TestAtStart(_Passes):
+    """A lease from one until nine; two hours to deploy, told 10 min before.
+    """
+
+    options = {'leases__no_show_after': {'gold': 7200},
+               'leases__no_show_warn_before': 600, **PASSES}
+
+    def assert_kept(self, change, back):
+        """Check that the time counts from when a node can be deployed.
+
+        :param change: what it is like at the start.
+        :param back: and what two and a half hours later.
+        """
+        node, = self.leasing.hosts(1, resource_class='gold')
+        made = self.leasing.create(1, 9, leasing.wish(1))
+        self.at(1)
+        self.ironic.change(node, **change)
+        self.run_at(1)
+        self.run_at(3.5)
+        self.ironic.change(node, **back)
+        for hours in (3.51, 3.8, 5.4):
+            self.run_at(hours)
+            self.assertEqual({node}, self.leasing.nodes(made))
+        self.run_at(5.7)
+        self.assertEqual(set(), self.leasing.nodes(made))
+
+    def test_node_that_is_cleaned_has_all_of_the_time(self):
+        self.assert_kept({'provision_state': 'cleaning'},
+                         {'provision_state': 'available'})
+
+    def test_node_with_its_lessee_that_is_cleaned_has_all_of_the_time(self):
+        """It was bound at once, but could not be deployed."""
+        self.assert_kept({'provision_state': 'cleaning',
+                          'lessee': leasing.PROJECT},
+                         {'provision_state': 'available'})
+
+    def test_node_in_maintenance_has_all_of_the_time(self):
+        self.assert_kept({'maintenance': True}, {'maintenance': False})
+
+
+@servers.also
+class TestNoWarning(_NoShow):
+
+    options = {**_NoShow.options, 'leases__no_show_warn_before': 0}
+
+    def test_not_gone_the_second_that_maintenance_ends(self):
+        self.leasing.break_node(self.mine[0])
+        self.run_at(4)
+        self.leasing.mend_node(self.mine[0])
+        self.run_at(4.1)
+        self.assertEqual(self.mine[1:], self.released())
+        self.run_at(6.2)
+        self.assertEqual(self.mine, self.released())
+
+
+@servers.also
+class TestWhole(_NoShow):
+
+    options = {**_NoShow.options, 'leases__no_show_release': 'lease'}
+
+    def test_lease_ends_whole(self):
+        self.run_at(2)
+        self.run_at(3)
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.made).status)
+
+    def test_one_node_that_is_used_keeps_all(self):
+        self.run_at(2)
+        self.deploy(self.mine[0])
+        self.run_at(3)
+        before = self.row(self.made)['due_at']
+        self.run_at(7)
+        self.assertEqual(([], before),
+                         (self.released(), self.row(self.made)['due_at']))
+
+
+@servers.also
+class TestNotices(_NoShow):
+
+    def begin(self):
+        self.receiver = self.useFixture(receivers.Receiver())
+        self.options = {**_NoShow.options, **self.receiver.options(),
+                        'notices__give_up_after': 1}
+        super().begin()
+
+    def deliver(self):
+        webhooks.deliver(self.engine, self.receiver.url, lambda: True)
+
+    def test_nothing_is_released_before_the_warning_has_arrived(self):
+        self.run_at(3.5)
+        self.assertEqual([], self.released())
+        self.deliver()
+        self.run_at(4.4)
+        self.assertEqual([], self.released())
+        self.run_at(4.6)
+        self.assertEqual(self.mine, self.released())
+
+    def test_warning_that_never_arrives_counts_when_it_is_given_up(self):
+        self.run_at(2)
+        with self.engine.database.write() as connection:
+            connection.execute(tables.reservations.update().values(
+                expires_at=leasing.at(100)))
+            connection.execute(tables.leases.update().values(
+                ends_at=leasing.at(100)))
+        self.run_at(2 + 24 + 0.9)
+        self.assertEqual([], self.released())
+        self.run_at(2 + 24 + 1.1)
+        self.assertEqual(self.mine, self.released())
+
+    def test_warning_and_release_are_told_with_the_nodes(self):
+        self.run_at(2)
+        self.deliver()
+        self.run_at(3.01)
+        self.deliver()
+        warned, released = (
+            told['data'] for told in self.receiver.taken
+            if told['type'] == 'lease.no_show')
+        for told in (warned, released):
+            self.assertEqual((self.mine, 2), (told['node_uuids'],
+                                              told['nodes']))
+            self.assertIn('2 of its nodes have not been', told['reason'])
+        self.assertEqual((False, True), (warned['released'],
+                                         released['released']))
+        self.assertLessEqual(leasing.at(3).isoformat(),
+                             warned['release_at'])
+        self.assertIn(warned['release_at'], warned['reason'])
+        self.assertEqual([], self.receiver.wrong)
+
+
+@servers.also
+class TestMail(_NoShow):
+
+    def begin(self):
+        self.mail = self.useFixture(mail_server.MailServer())
+        self.options = {**_NoShow.options, **self.mail.options()}
+        super().begin()
+
+    def test_warning_is_not_held_back_by_the_last_mail(self):
+        with self.engine.database.write() as connection:
+            connection.execute(tables.leases.update().values(user_id='anna'))
+        hers = self.lease(self.made)
+        self.run_at(1.95)
+        with self.engine.database.write() as connection:
+            notices.write(self.world.conf, connection, notices.Kind.BROKEN,
+                          hers, self.world.clock())
+        self.assertEqual(1, mail_digests.send(self.engine, lambda: True))
+        self.run_at(2)
+        self.assertEqual(1, mail_digests.send(self.engine, lambda: True))
+        self.run_at(2.9)
+        self.assertEqual([], self.released())
+        self.run_at(3.1)
+        self.assertEqual(self.mine, self.released())
+
+
+@servers.also
+class TestMany(_NoShow):
+    """As many that a notice could not name them all in what MariaDB keeps."""
+
+    def begin(self):
+        self.receiver = self.useFixture(receivers.Receiver())
+        self.options = {**_NoShow.options, **self.receiver.options()}
+        super().begin()
+
+    def test_notice_names_some_and_counts_all(self):
+        (booking, _) = self.lease(self.made).bookings
+        many = no_show._named([dataclasses.replace(
+            booking, node_uuid=world.new_uuid()) for _ in range(2000)])
+        self.assertEqual((2000, 100), (many['nodes'],
+                                       len(many['node_uuids'])))
+        with self.engine.database.write() as connection:
+            notices.write(self.world.conf, connection, notices.Kind.NO_SHOW,
+                          self.lease(self.made), self.world.clock(), **many)
+
+    def test_bus_is_told_once_where_the_warning_cannot_be_written(self):
+        """Not each time that it is tried."""
+        self.run_at(1.9)
+        self.at(2)
+        no_show.wake(self.engine)
+        with mock.patch.object(no_show.notices, 'write',
+                               side_effect=RuntimeError):
+            self.world.clock.advance(1)
+            self.work()
+        self.assertEqual([], self.told(WARNING))
+        self.run_at(2.1)
+        self.assertEqual(1, len(self.told(WARNING)))
+
+
+@servers.also
+class TestOff(_NoShow):
+
+    options = {}
+
+    def test_nothing_is_released(self):
+        self.run_at(8)
+        self.assertEqual(([], []), (self.released(), self.told(WARNING)))
+
+
+@servers.also
+class TestInstances(leases.TestCase):
+
+    options = {'leases__no_show_after': {'*': 60},
+               'leases__no_show_warn_before': 0}
+
+    def test_lease_of_instances_is_kept(self):
+        self.leasing.compute_hosts(2)
+        made = self.leasing.create(1, 9, leasing.instances(2))
+        self.at(1)
+        self.work()
+        self.at(8)
+        no_show.wake(self.engine)
+        self.work()
+        self.assertEqual(leases.STATUS.ACTIVE, self.lease(made).status)

@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Use cases that are cut, on the databases that several hosts share.
+
+There each SELECT of a process that stands still sees another moment.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_reservations.db import connection
+from ironic_reservations.db import migrate
+from tests import world
+from tests.inprocess.engine import cut_use_cases
+from tests.real import databases
+
+#: More on request; each takes about a second.
+EXAMPLES = int(os.environ.get('IRONIC_RESERVATIONS_CUT_EXAMPLES', '8'))
+
+
+class _Shared(cut_use_cases.CutTestCase):
+    """One database for all examples, emptied before each."""
+
+    kind: str
+
+    def setUp(self) -> None:
+        super().setUp()
+        self._url = self.useFixture(databases.Database(self.kind)).url
+        database = connection.Database(world.configured(self._url))
+        migrate.upgrade(database)
+        database.close()
+
+    def new_world(self, **options: Any) -> world.World:
+        return self.useFixture(world.World(self._url, **options))
+
+
+class TestOnMariaDB(_Shared):
+    kind = 'mysql'
+
+    @hypothesis.settings(max_examples=EXAMPLES)
+    @hypothesis.given(st.lists(cut_use_cases.ACTS, max_size=4),
+                      cut_use_cases.ACTS, cut_use_cases.CUTS,
+                      cut_use_cases.CUTS)
+    def test_nothing_comes_in_between(self, before, act, first, second):
+        self.check(before, act, first, second)
+
+
+class TestOnPostgreSQL(_Shared):
+    kind = 'postgresql'
+
+    @hypothesis.settings(max_examples=EXAMPLES)
+    @hypothesis.given(st.lists(cut_use_cases.ACTS, max_size=4),
+                      cut_use_cases.ACTS, cut_use_cases.CUTS,
+                      cut_use_cases.CUTS)
+    def test_nothing_comes_in_between(self, before, act, first, second):
+        self.check(before, act, first, second)

@@ -1,0 +1,234 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Which leases are let in: exactly those that some assignment serves."""
+
+import os
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_reservations import errors
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import fleet
+from tests import leasing
+from tests import strategies
+from tests import world
+from tests.judges import checker
+from tests.judges import oracle
+
+EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
+_SETTINGS = hypothesis.settings(
+    max_examples=EXAMPLES, deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck))
+
+
+def _hours(instant):
+    return (instant - world.NOON).total_seconds() / 3600
+
+
+class _Ground:
+    """Hosts, leases on them, and what the oracle makes of both."""
+
+    def __init__(self, classes):
+        self.world = world.World()
+        self.world.setUp()
+        self.leasing = leasing.Leasing(self.world)
+        self.nodes = [self.leasing.hosts(resource_class=name)[0]
+                      for name in classes]
+        self.classes = classes
+
+    def close(self):
+        self.world.cleanUp()
+
+    def eligible(self, properties):
+        return fleet.mask(
+            number for number, name in enumerate(self.classes)
+            if properties in ('', leasing.of_class(name)))
+
+    def there(self):
+        """Give what the rows say, as the planner would call it."""
+        now = self.world.clock()
+        wanted = {}
+        for lease in self.leasing.all():
+            for each in lease.reservations:
+                wanted[each.id] = each.resource_properties
+        return [bookings.Booking(
+            f'{row["lease_reservation_id"]}/{row["place"]}',
+            _hours(row['starts_at']), _hours(row['expires_at']),
+            self.nodes.index(row['node_uuid']),
+            self.eligible(wanted[row['lease_reservation_id']]),
+            row['starts_at'] > now) for row in self.leasing.rows()]
+
+    def case(self, ask):
+        """Give the case that the oracle decides."""
+        now = _hours(self.world.clock())
+        hosts = (None,) * len(self.nodes)
+        return oracle.Case(hosts, tuple(self.there()), tuple(
+            bookings.Demand(str(number), now if ask.start is None
+                            else _hours(ask.start), _hours(ask.end),
+                            wish.least, wish.most,
+                            self.eligible(wish.resource_properties))
+            for number, wish in enumerate(ask.wishes)))
+
+    def ask(self, ask):
+        """Ask for a lease, and check the answer; gives the hosts granted.
+
+        :returns: ``None`` and the offers, where it was refused.
+        """
+        case = self.case(ask)
+        best = oracle.best(case)
+        try:
+            made = lease_create.create(self.leasing.engine, ask)
+        except errors.LeaseRefused as exc:
+            assert best is None, 'refused, and it could be served'
+            assert all(reason['proved'] for reason
+                       in exc.details['reasons'])
+            self.check()
+            return None, exc.details['offers']
+        granted = [len(each.bookings) for each in made.reservations]
+        assert best == granted, (best, granted)
+        ids = [each.id for each in made.reservations]
+        named = tuple(bookings.Demand(
+            ids[number], each.start, each.end, each.least, each.most,
+            each.eligible) for number, each in enumerate(case.demands))
+        after = [bookings.Booking(
+            each.id, each.start, each.end, each.node, each.eligible,
+            each.start > _hours(self.world.clock())
+            or each.id.partition('/')[0] in ids) for each in self.there()]
+        assert not checker.faults(case.there, named, after,
+                                  [None] * len(self.nodes))
+        self.check()
+        return granted, made
+
+    def check(self):
+        assert not self.leasing.overlaps()
+        assert not self.leasing.stale()
+
+
+class TestAdmission(world.TestCase):
+
+    @_SETTINGS
+    @hypothesis.given(st.lists(st.sampled_from(('gold', 'silver')),
+                               min_size=1, max_size=4),
+                      st.lists(strategies.lease_asks(), max_size=6))
+    def test_admission_is_what_can_be_assigned(self, classes, asks):
+        """Never a false no, never two owners, and as many as there are."""
+        ground = _Ground(classes)
+        try:
+            for ask in asks:
+                ground.ask(ask)
+        finally:
+            ground.close()
+
+    @_SETTINGS
+    @hypothesis.given(
+        st.lists(st.sampled_from(('', 'gold', 'silver')), min_size=2,
+                 max_size=5),
+        st.lists(st.sampled_from(('gold', 'silver')), min_size=1,
+                 max_size=5))
+    def test_healing_gives_each_a_host_of_its_own(self, wanted, spare):
+        """Whatever breaks at once; who finds no other stays where it is."""
+        ground = _Ground([name or 'gold' for name in wanted])
+        try:
+            for name in wanted:
+                ground.leasing.create(1, 3, leasing.wish(
+                    properties=name and leasing.of_class(name)))
+            broken = list(ground.nodes)
+            ground.nodes += [ground.leasing.hosts(resource_class=name)[0]
+                             for name in spare]
+            ground.classes += spare
+            for node in broken:
+                ground.leasing.break_node(node)
+            healed = lease_heal.heal(ground.leasing.engine)
+            ground.check()
+            assert healed == sum(ground.nodes[each.node] not in broken
+                                 for each in ground.there())
+            for each in ground.there():
+                assert each.eligible >> each.node & 1, each
+        finally:
+            ground.close()
+
+    @_SETTINGS
+    @hypothesis.given(
+        st.lists(st.sampled_from(('gold', 'silver')), min_size=1,
+                 max_size=4),
+        st.lists(strategies.lease_asks(), min_size=3, max_size=6))
+    def test_every_offer_is_accepted_as_it_is(self, classes, asks):
+        """Through the body of the refusal, posted unchanged."""
+        ground = _Ground(classes)
+        try:
+            for ask in asks:
+                granted, said = ground.ask(ask)
+                if granted is not None:
+                    continue
+                for offer in said:
+                    made = lease_create.create(
+                        ground.leasing.engine,
+                        leasing.posted(offer, ground.world.clock()))
+                    ground.check()
+                    ground.leasing.end(made)
+        finally:
+            ground.close()
+
+    @_SETTINGS
+    @hypothesis.given(st.integers(1, 4), st.lists(
+        st.tuples(strategies.lease_asks(classes=()), st.booleans()),
+        max_size=6))
+    def test_alike_hosts_are_refused_only_where_all_are_taken(self, count,
+                                                              asks):
+        """Accepted if and only if the depth stays within the number."""
+        ground = _Ground(['gold'] * count)
+        try:
+            for ask, hour_passes in asks:
+                now = _hours(ground.world.clock())
+                if hour_passes:
+                    now += 1
+                    ground.leasing.clock_passes(now)
+                self._ask_alike(ground, strategies.later(ask, now), count)
+        finally:
+            ground.close()
+
+    def _ask_alike(self, ground, ask, count):
+        rows = ground.leasing.rows()
+        start = ask.start or ground.world.clock()
+        instants = {start, *(row['starts_at'] for row in rows
+                             if start < row['starts_at'] < ask.end)}
+        depth = max(sum(row['starts_at'] <= instant < row['expires_at']
+                        for row in rows) for instant in instants)
+        wanted = sum(wish.least for wish in ask.wishes)
+        granted, _ = ground.ask(ask)
+        self.assertEqual(depth + wanted <= count, granted is not None)
+
+    @_SETTINGS
+    @hypothesis.given(
+        st.lists(st.sampled_from(('gold', 'silver')), min_size=2,
+                 max_size=4).flatmap(lambda classes: st.tuples(
+                     st.just(classes), st.permutations(classes))),
+        st.lists(strategies.lease_asks(at_once=False), min_size=2,
+                 max_size=5))
+    def test_order_in_which_hosts_were_added_does_not_matter(self, orders,
+                                                             asks):
+        """Neither for who is let in nor for how many hosts he gets.
+
+        As long as none has started: it stays where it is from then on.
+        """
+        told = []
+        for classes in orders:
+            ground = _Ground(classes)
+            try:
+                told.append([ground.ask(ask)[0] for ask in asks])
+            finally:
+                ground.close()
+        self.assertEqual(*told)

@@ -1,0 +1,248 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""What leases cost the database is a constant number of statements."""
+
+import datetime
+from unittest import mock
+
+import sqlalchemy as sa
+
+from benchmarks import booked
+from ironic_reservations import errors
+from ironic_reservations.engine import availability
+from ironic_reservations.engine import calendar
+from ironic_reservations.engine import limits
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.model import calendar as calendar_model
+from tests import leasing
+from tests import world
+
+#: Of a new lease, in a process that has read the timeline; and of a change.
+MOST = 15
+MOST_OF_CHANGE = 20
+
+
+class TestLeaseStatements(world.TestCase):
+
+    count = 0
+
+    def new_leasing(self):
+        there = leasing.Leasing(self.new_world())
+        sa.event.listen(there.engine.database.engine,
+                        'before_cursor_execute', self._seen)
+        return there
+
+    def _seen(self, connection, cursor, statement, *rest):
+        # NOTE: SQLite alone is told in so many words that a transaction
+        # begins.
+        self.count += not statement.startswith('BEGIN')
+
+    def statements(self, call, *args, **kwargs):
+        self.count = 0
+        call(*args, **kwargs)
+        return self.count
+
+    def filled(self, nodes, bookings, together=1):
+        """Give many hosts and leases, and one lease made just now."""
+        there = self.new_leasing()
+        booked.fill(there.world.url, nodes, bookings, together, leasing.at(2))
+        there.create(1, 2)
+        return there
+
+    def test_create_costs_the_same_for_1_10_and_1000_nodes(self):
+        seen = {nodes: self.statements(
+            self.filled(nodes, 2 * nodes).create, 0.5, 0.75)
+            for nodes in (1, 10, 1000)}
+        self.assertEqual(1, len(set(seen.values())), seen)
+        self.assertLessEqual(seen[1], MOST)
+
+    def test_create_costs_the_same_with_10000_bookings(self):
+        few, many = (self.statements(
+            self.filled(100, bookings).create, 0.5, 0.75)
+            for bookings in (100, 10000))
+        self.assertEqual(few, many)
+
+    def test_create_costs_the_same_for_1_10_and_100_hosts(self):
+        seen = {hosts: self.statements(
+            self.filled(100, 100).create, 0.5, 0.75, leasing.wish(hosts))
+            for hosts in (1, 10, 100)}
+        self.assertEqual(1, len(set(seen.values())), seen)
+
+    def test_create_costs_the_same_for_1_and_20_reservations(self):
+        one, many = (self.statements(
+            self.filled(100, 100).create, 0.5, 0.75,
+            *[leasing.wish()] * reservations) for reservations in (1, 20))
+        self.assertEqual(one, many)
+
+    def crowded(self, moves):
+        """Give two sets of hosts: the first is free late, the second early.
+
+        A lease that needs one of the sets throughout has all of the bookings
+        of the other one move there.
+        """
+        there = self.new_leasing()
+        booked.fill(there.world.url, 2 * moves, 0, 1, leasing.at(0))
+        wish = leasing.wish(moves)
+        there.create(1, 3, wish)
+        between = there.create(3, 6, wish)
+        there.create(5, 7, wish)
+        there.end(between)
+        return there, wish
+
+    def test_create_costs_the_same_for_1_and_100_moves(self):
+        seen = {}
+        for moves in (1, 100):
+            there, wish = self.crowded(moves)
+            before = {row['uuid']: row['node_uuid'] for row in there.rows()}
+            seen[moves] = self.statements(there.create, 2, 6, wish)
+            self.assertEqual(moves, sum(
+                before.get(row['uuid'], row['node_uuid'])
+                != row['node_uuid'] for row in there.rows()))
+        self.assertEqual(seen[1], seen[100])
+        self.assertLessEqual(seen[1], MOST)
+
+    def test_create_refused_writes_nothing_and_costs_less(self):
+        there = self.filled(10, 10)
+        there.create(0.5, 0.75, leasing.wish(10))
+        self.assertLessEqual(self.statements(
+            self.assertRaises, errors.LeaseRefused, there.create, 0.6, 0.7),
+            MOST)
+
+    def test_change_costs_the_same_for_1_and_100_moves(self):
+        seen = {}
+        for moves in (1, 100):
+            there, wish = self.crowded(moves)
+            lease = there.create(2, 4, wish)
+            seen[moves] = self.statements(there.change, lease, end=6)
+        self.assertEqual(seen[1], seen[100])
+        self.assertLessEqual(seen[1], MOST_OF_CHANGE)
+
+    def test_change_costs_the_same_whatever_there_is(self):
+        seen = {}
+        for nodes, bookings in ((1, 1), (100, 10000)):
+            there = self.filled(nodes, bookings)
+            lease = there.create(0.25, 0.5)
+            seen[nodes] = self.statements(there.change, lease, end=0.75)
+        self.assertEqual(seen[1], seen[100])
+
+    def test_change_costs_the_same_once_started(self):
+        seen = {}
+        for hosts in (1, 100):
+            there = self.filled(100, 100)
+            lease = there.create(0.25, 0.5, leasing.wish(hosts))
+            there.clock_passes(0.3)
+            there.create(0.8, 0.9)
+            seen[hosts] = self.statements(there.change, lease, end=0.75)
+        self.assertEqual(seen[1], seen[100])
+
+    def test_delete_costs_the_same_whatever_there_is(self):
+        seen = {}
+        for nodes, bookings in ((1, 1), (100, 10000)):
+            there = self.filled(nodes, bookings)
+            lease = there.create(0.25, 0.5, leasing.wish(nodes))
+            seen[nodes] = self.statements(there.end, lease)
+        self.assertEqual(seen[1], seen[100])
+        self.assertLessEqual(seen[1], MOST)
+
+    def test_page_costs_the_same_for_1_and_1000_leases(self):
+        there = self.filled(100, 2000)
+        seen = {limit: self.statements(lease_find.page, there.engine, None,
+                                       limit) for limit in (1, 1000)}
+        self.assertEqual(seen[1], seen[1000])
+        self.assertLessEqual(seen[1], MOST)
+
+    def test_instances_cost_one_statement_more(self):
+        """To write, to read and to take back what they ask for."""
+        there = self.new_leasing()
+        there.hosts(100, properties=leasing.sizes(4))
+        there.create(4, 5)
+        seen = []
+        for wish in (leasing.wish(), leasing.instances(1, 4),
+                     leasing.instances(50, 4, affinity=False)):
+            made = []
+            seen.append((
+                self.statements(lambda wish=wish, made=made: made.append(
+                    there.create(1, 2, wish))),
+                self.statements(there.reload, *made),
+                self.statements(lease_find.page, there.engine),
+                self.statements(there.end, *made)))
+        hosts, one, many = seen
+        self.assertEqual(one, many)
+        # NOTE: the end reads them as well.
+        self.assertEqual((1, 1, 1, 2), tuple(
+            more - less for more, less in zip(one, hosts, strict=True)))
+
+    def test_availability_costs_the_same_whatever_there_is(self):
+        seen = {}
+        for nodes, bookings in ((1, 1), (100, 10000)):
+            there = self.filled(nodes, bookings)
+            seen[nodes] = self.statements(
+                availability.look, there.engine, leasing.at(0),
+                leasing.at(0) + datetime.timedelta(days=90), count=1,
+                duration=3600)
+        self.assertEqual(seen[1], seen[100])
+        self.assertLessEqual(seen[1], MOST)
+
+    def test_slots_cost_the_same_whatever_there_is(self):
+        """The limits of the project are read besides, where there are any."""
+        seen = set()
+        for nodes, bookings, slots in ((1, 1, 1), (100, 1000, 20)):
+            there = self.filled(nodes, bookings)
+            for most in (0, 1000):
+                found = []
+                seen.add((most, self.statements(
+                    lambda t=there, m=most, s=slots, f=found: f.append(
+                        availability.look(
+                            t.engine, leasing.at(0),
+                            leasing.at(0) + datetime.timedelta(days=90),
+                            count=1, duration=3600, slots=s,
+                            caller=availability.Caller(
+                                leasing.PROJECT, limits.Limits(
+                                    max_leases_per_project=m)))))))
+                self.assertTrue(found[0].slots)
+        self.assertEqual(2, len(seen), seen)
+
+    def test_calendar_costs_the_same_whatever_there_is(self):
+        """One statement beside the snapshot, of which there is one, too."""
+        viewer = calendar_model.Viewer(lists_all=True)
+        seen = {}
+        for nodes, bookings, limit in (
+                (1, 1, 1), (100, 10000, 1), (100, 10000, 100)):
+            there = self.filled(nodes, bookings)
+            calendars = calendar.Calendars(there.engine)
+            start = leasing.at(0)
+            for rows in (False, True):
+                wanted = calendar_model.Wanted(
+                    start, start + datetime.timedelta(days=90), None, rows,
+                    None, limit)
+                drawn = []
+                with mock.patch.object(snapshots, '_COMPARED', 3600):
+                    seen[nodes, limit, rows] = (
+                        self.statements(lambda w=wanted, d=drawn, c=calendars:
+                                        d.append(c.look(w, viewer)
+                                                 .calendar())),
+                        self.statements(calendars.sequence, wanted, viewer))
+                self.assertEqual(limit if rows else 0,
+                                 len(drawn[0].rows or ()))
+                self.assertEqual(bool(rows), bool(drawn[0].leases))
+        self.assertEqual({(1, 1), (2, 2)}, set(seen.values()), seen)
+
+    def test_nothing_is_read_again_that_has_not_changed(self):
+        there = self.filled(100, 1000)
+        there.engine.snapshots.snapshot(there.engine.database,
+                                    there.world.clock())
+        self.assertEqual(1, self.statements(
+            there.engine.snapshots.snapshot, there.engine.database,
+            there.world.clock()))

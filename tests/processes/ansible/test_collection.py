@@ -1,0 +1,245 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The Ansible collection, as ansible-core runs it, against a real Ironic."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import Any
+import uuid
+
+import testtools
+import yaml
+
+from tests.real import ironic as real_ironic
+
+_ROOT = pathlib.Path(__file__).parents[3]
+_TIMEOUT = 300
+_KIND = 'gold'
+
+
+class CollectionTest(testtools.TestCase):
+    """Playbooks of one play, each task of which is looked at."""
+
+    ironic: real_ironic.RealIronic
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start Ironic, and lay the collection where Ansible looks."""
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        there = cls.folder / 'ansible_collections' / 'ironic'
+        there.mkdir(parents=True)
+        (there / 'reservations').symlink_to(_ROOT / 'plugins' / 'ansible')
+        cls.ironic = real_ironic.RealIronic()
+        cls.ironic.setUp()
+        cls.addClassCleanup(cls.ironic.cleanUp)
+        cls.nodes = cls.ironic.enroll(2, prefix='gold', resource_class=_KIND)
+        cls.environment = {
+            **{name: value for name, value in os.environ.items()
+               if not name.startswith(('OS_', 'ANSIBLE_'))},
+            'HOME': str(cls.folder), 'NO_PROXY': '127.0.0.1',
+            'ANSIBLE_COLLECTIONS_PATH': str(cls.folder),
+            'ANSIBLE_LOCAL_TEMP': str(cls.folder / 'local'),
+            'ANSIBLE_REMOTE_TEMP': str(cls.folder / 'remote'),
+            'ANSIBLE_NOCOLOR': '1', 'ANSIBLE_LOCALHOST_WARNING': 'false',
+            'ANSIBLE_INVENTORY_UNPARSED_WARNING': 'false',
+            'LC_ALL': 'C.UTF-8',
+            'PYTHONPATH': os.pathsep.join(
+                [str(_ROOT), os.environ.get('PYTHONPATH', '')]).rstrip(
+                    os.pathsep)}
+
+    def run_command(self, name: str, *words: str) -> str:
+        """Run a command of ansible-core; return what it prints."""
+        done = subprocess.run(
+            [str(pathlib.Path(sys.executable).parent / name), *words],
+            env=self.environment, cwd=self.folder, capture_output=True,
+            text=True, stdin=subprocess.DEVNULL, timeout=_TIMEOUT)
+        self.assertEqual(0, done.returncode, f'{done.stdout}\n{done.stderr}')
+        return done.stdout
+
+    def play(self, *steps: tuple[str, dict[str, Any]]
+             ) -> list[dict[str, Any]]:
+        """Run tasks, and compare what comes of each.
+
+        :param steps: ``changed``, ``ok`` or ``failed``, after ``check:`` in
+            check mode; and a task.
+        :returns: what came of each.
+        """
+        results = self.folder / f'{uuid.uuid4()}.json'
+        book = self.folder / 'book.yml'
+        tasks = [{**task, 'register': f'task_{place}', 'ignore_errors': True,
+                  'check_mode': wanted.startswith('check:'), 'diff': True}
+                 for place, (wanted, task) in enumerate(steps)]
+        book.write_text(yaml.safe_dump([{
+            'hosts': 'localhost', 'gather_facts': False,
+            'connection': 'local',
+            'vars': {'ansible_python_interpreter': sys.executable},
+            'module_defaults': {'group/ironic.reservations.reservations': {
+                'auth_type': 'none', 'auth': {'endpoint': self.ironic.url}}},
+            'tasks': [*tasks, {
+                'name': 'What came of them', 'ansible.builtin.copy': {
+                    'dest': str(results), 'content': '{{ [' + ', '.join(
+                        task['register'] for task in tasks)
+                    + '] | to_json }}'}}]}]))
+        told = self.run_command('ansible-playbook', str(book))
+        found: list[dict[str, Any]] = json.loads(results.read_text())
+        self.assertEqual(
+            [wanted.removeprefix('check:') for wanted, _ in steps],
+            ['failed' if each.get('failed') else
+             'changed' if each['changed'] else 'ok' for each in found], told)
+        return found
+
+    def task(self, module: str, **args: Any) -> dict[str, Any]:
+        """Return a task."""
+        return {'name': module, f'ironic.reservations.{module}': args}
+
+    def test_hosts(self) -> None:
+        """Opened once, changed once, taken back once."""
+        node, = self.ironic.enroll(1, prefix='host')
+        host = self.task('host', name=node.name, properties={'rack': 'r1'})
+        moved = self.task('host', name=node.uuid, reservable=False,
+                          properties={'rack': None, 'row': 7})
+        gone = self.task('host', name=node.name, state='absent')
+        found = self.play(
+            ('check:changed', host), ('changed', host), ('ok', host),
+            ('check:changed', moved), ('changed', moved), ('ok', moved),
+            ('check:changed', gone), ('changed', gone), ('ok', gone))
+        self.assertEqual(('7', False), (found[4]['host']['row'],
+                                        found[4]['host']['reservable']))
+        self.assertNotIn('rack', found[4]['host'])
+        self.assertEqual('r1', found[4]['diff']['before']['rack'])
+
+    def test_leases(self) -> None:
+        """Made, grown, refused with reasons, read and ended."""
+        window = {'start_date': '2050-01-01 10:00',
+                  'end_date': '2050-01-01 12:00'}
+        lease = self.task('lease', name='training', **window, reservations=[
+            {'min': 1, 'resource_class': _KIND}])
+        grown = self.task('lease', name='training', start_date='now',
+                          end_date='2050-01-01T14:00:00+01:00',
+                          reservations=[{'min': 2}])
+        other = self.task('lease', name='other', **window, reservations=[
+            {'min': 1, 'resource_class': _KIND}])
+        gone = self.task('lease', name='training', state='absent')
+        running = self.task('lease', name='now', duration='1h', wait=True,
+                            reservations=[{'min': 1,
+                                           'resource_class': _KIND}])
+        found = self.play(
+            *(('changed', self.task('host', name=node.name))
+              for node in self.nodes),
+            ('check:changed', lease), ('changed', lease), ('ok', lease),
+            ('check:changed', grown), ('changed', grown), ('ok', grown),
+            ('failed', other), ('check:failed', other),
+            ('ok', self.task('lease_info', name='training',
+                             status=['PENDING'])),
+            ('check:changed', gone), ('changed', gone), ('ok', gone),
+            ('changed', running), ('ok', running))
+        made, larger = found[3]['lease'], found[6]['lease']
+        self.assertEqual((made['id'], '2050-01-01T13:00:00.000000', 2), (
+            larger['id'], larger['end_date'],
+            len(larger['reservations'][0]['nodes'])))
+        for refused in found[8:10]:
+            self.assertEqual(
+                ('lease.refused', 'shortage'),
+                (refused['code'], refused['reasons'][0]['code']))
+            self.assertIn('later', [each['kind'] for each in
+                                    refused['offers']])
+        self.assertEqual([made['id']],
+                         [each['id'] for each in found[10]['leases']])
+        self.assertEqual('ACTIVE', found[-1]['lease']['status'])
+        self.check_inventory(found[-1]['lease'])
+
+    def test_reservations(self) -> None:
+        """Made once for an instance, refused to others, given back once."""
+        instance = str(uuid.uuid4())
+        node, = self.ironic.enroll(1, prefix='free')
+        held = self.task('reservation', instance_uuid=instance, ttl=600,
+                         nodes=[node.name])
+        renewed = self.task('reservation', instance_uuid=instance, ttl=900,
+                            renew=True)
+        theirs = self.task('reservation', instance_uuid=str(uuid.uuid4()),
+                           nodes=[node.name])
+        back = self.task('reservation', instance_uuid=instance,
+                         state='absent')
+        found = self.play(
+            ('check:changed', held), ('changed', held), ('ok', held),
+            ('failed', theirs), ('changed', renewed),
+            ('check:changed', back), ('changed', back), ('ok', back))
+        self.assertEqual(node.uuid, found[1]['reservation']['node_uuid'])
+        self.assertEqual('reservation.no_node_available', found[3]['code'])
+        self.assertLess(found[1]['reservation']['expires_at'],
+                        found[4]['reservation']['expires_at'])
+
+    def test_maintenance(self) -> None:
+        """Booked once, refused with reasons, ended once."""
+        node, = self.ironic.enroll(1, prefix='worn')
+        window = {'name': 'firmware', 'nodes': [node.name],
+                  'ends_at': '2050-01-01 12:00'}
+        booked = self.task('maintenance', wait=True, **window)
+        other = self.task('maintenance', **{**window, 'name': 'other'})
+        gone = self.task('maintenance', name='firmware', state='absent',
+                         wait=True)
+        found = self.play(
+            ('check:changed', booked), ('changed', booked), ('ok', booked),
+            ('check:failed', other), ('failed', other),
+            ('check:changed', gone), ('changed', gone), ('ok', gone))
+        self.assertEqual(['active'], [
+            each['state'] for each in found[1]['maintenance']['nodes']])
+        for refused in found[3:5]:
+            self.assertEqual(('maintenance.refused', 'maintenance'), (
+                refused['code'], refused['reasons'][0]['code']))
+
+    def check_inventory(self, lease: dict[str, Any]) -> None:
+        """Read the inventory while a lease is active."""
+        file = self.folder / 'my.lease.yml'
+        file.write_text(yaml.safe_dump({
+            'plugin': 'ironic.reservations.lease', 'auth_type': 'none',
+            'auth': {'endpoint': self.ironic.url}, 'leases': ['now'],
+            'compose': {'ansible_host': "node.name ~ '.example.org'"},
+            'keyed_groups': [{'key': 'node.resource_class',
+                              'prefix': 'class'}]}))
+        found = json.loads(self.run_command(
+            'ansible-inventory', '-i', str(file), '--list'),
+            # NOTE: so texts are marked that are no templates.
+            object_hook=lambda each: each.get('__ansible_unsafe', each))
+        reservation, = lease['reservations']
+        uuid_, = [node['uuid'] for node in reservation['nodes']]
+        node = next(each for each in self.nodes if each.uuid == uuid_)
+        self.assertEqual([node.name], found['lease_now']['hosts'])
+        self.assertEqual([node.name], found[f'class_{_KIND}']['hosts'])
+        known = found['_meta']['hostvars'][node.name]
+        self.assertEqual(
+            (f'{node.name}.example.org', reservation['id'], lease['id']),
+            (known['ansible_host'], known['reservation_id'],
+             known['lease']['id']))
+
+    def test_documentation(self) -> None:
+        """Ansible can show it, with the options of the connection."""
+        for name, kind in (('host', 'module'), ('lease', 'module'),
+                           ('lease_info', 'module'),
+                           ('maintenance', 'module'),
+                           ('reservation', 'module'),
+                           ('lease', 'inventory')):
+            shown = json.loads(self.run_command(
+                'ansible-doc', '--json', '-t', kind,
+                f'ironic.reservations.{name}'))[f'ironic.reservations.{name}']
+            self.assertIn('auth_type', shown['doc']['options'])
+            self.assertIsNotNone(shown['examples'])

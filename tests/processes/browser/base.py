@@ -1,0 +1,277 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A reader at a browser, before the page that a real Ironic serves."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shutil
+import tempfile
+import time
+from typing import Any
+import urllib.parse
+
+from axe_playwright_python import sync_playwright as axe
+from playwright import sync_api
+import testtools
+from testtools import content
+
+from tools import all_in_one
+from tools import enrolment
+
+#: Where the browser is; a machine without one fails the tests.
+CHROMIUM = os.environ.get('IRONIC_RESERVATIONS_CHROMIUM', '/usr/bin/chromium')
+FLAGS = ('--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+          '--disable-background-networking', '--disable-component-update',
+          '--disable-sync')
+#: How long hosts may take to be taken back, in seconds.
+_BACK_WITHIN = 60
+_HOME = '/reservation/calendar/'
+_VERSIONED = {'X-OpenStack-Ironic-API-Version': 'latest'}
+
+
+def minute(hours: float) -> datetime.datetime:
+    """Return the full minute so many hours from now."""
+    there = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+        hours=hours)
+    return there.replace(second=0, microsecond=0)
+
+
+# NOTE: there may be other tests beside these, on few processors.
+sync_api.expect.set_options(timeout=20000)
+
+
+class Service:
+    """A real Ironic with hosts that are open to leases.
+
+    :param hosts: how many there are of each class.
+    """
+
+    def __init__(self, hosts: dict[str, int], **options: Any) -> None:
+        self.folder = tempfile.mkdtemp()
+        self.ironic = all_in_one.AllInOne(self.folder, **options)
+        self._session = self.ironic.session()
+        self.ironic.create_schema()
+        self.ironic.start()
+        for name, count in hosts.items():
+            for node in enrolment.enroll(self._session, self.ironic.url,
+                                         count, resource_class=name,
+                                         prefix=name):
+                self.ask('POST', 'os-hosts', {'name': node.uuid})
+
+    def stop(self) -> None:
+        """End it, and forget everything."""
+        self._session.close()
+        self.ironic.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def page(self) -> str:
+        """Return where the page is."""
+        return f'{self.ironic.url}{_HOME}'
+
+    def ask(self, method: str, path: str, document: Any = None) -> Any:
+        """Ask the API for something that it must grant."""
+        answer = self._session.request(
+            method, f'{self.ironic.url}/reservation/v1/{path}', json=document,
+            timeout=60, headers={
+                'OpenStack-API-Version': 'baremetal-reservation latest'})
+        assert answer.ok, f'{method} {path}: {answer.text}'
+        return answer.json() if answer.content else None
+
+    def ask_ironic(self, method: str, path: str, document: Any = None) -> Any:
+        """Ask Ironic for something that it must grant."""
+        answer = self._session.request(
+            method, f'{self.ironic.url}/v1/{path}', json=document, timeout=60,
+            headers=_VERSIONED)
+        assert answer.ok, f'{method} {path}: {answer.text}'
+        return answer.json() if answer.content else None
+
+    def lease(self, start: float, end: float, *, name: str = 'lease',
+              hosts: int = 1, of: str = 'gold') -> dict[str, Any]:
+        """Make a lease.
+
+        :param start: in hours from now; 0 is now.
+        """
+        made: dict[str, Any] = self.ask('POST', 'leases', {
+            'name': name, 'events': [],
+            'start_date': 'now' if start <= 0 else written(minute(start)),
+            'end_date': written(minute(end)),
+            'reservations': [{
+                'resource_type': 'physical:host', 'min': hosts, 'max': hosts,
+                'hypervisor_properties': '', 'resource_properties':
+                    json.dumps(['==', '$resource_class', of])}]})['lease']
+        return made
+
+    def leases(self) -> dict[str, dict[str, Any]]:
+        """Return the leases by their names."""
+        return {each['name']: each
+                for each in self.ask('GET', 'leases')['leases']}
+
+    def forget_leases(self) -> None:
+        """End all leases, and wait until their hosts are back."""
+        for lease in self.ask('GET', 'leases')['leases']:
+            self.ask('DELETE', f'leases/{lease["id"]}')
+        deadline = time.monotonic() + _BACK_WITHIN
+        while self.leases():
+            assert time.monotonic() < deadline, self.leases()
+            time.sleep(0.2)
+
+
+def written(date: datetime.datetime) -> str:
+    """Write a date as the API reads it."""
+    return date.strftime('%Y-%m-%d %H:%M')
+
+
+class Browsing(testtools.TestCase):
+    """Somebody before a browser.
+
+    :cvar refused: in lines of the console that fail no story: by default
+        those that say no more than that a request was refused.
+    """
+
+    refused = 'Failed to load resource'
+    _playwright: sync_api.Playwright
+    _browser: sync_api.Browser
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start a browser for all stories of the class."""
+        super().setUpClass()
+        if not os.path.exists(CHROMIUM):
+            raise AssertionError(
+                f'There is no browser at {CHROMIUM}. Install the package '
+                'chromium of Debian or Ubuntu, or name another Chromium in '
+                'IRONIC_RESERVATIONS_CHROMIUM.')
+        cls._playwright = sync_api.sync_playwright().start()
+        cls.addClassCleanup(cls._playwright.stop)
+        cls._browser = cls._playwright.chromium.launch(
+            executable_path=CHROMIUM, args=FLAGS)
+        cls.addClassCleanup(cls._browser.close)
+
+    def someone(self, **more: Any) -> sync_api.Page:
+        """Return a page of somebody who has not been here before.
+
+        Whatever a page complains of on its console fails the story.
+        """
+        context = self._browser.new_context(**{
+            'viewport': {'width': 1280, 'height': 760},
+            'timezone_id': 'Europe/Berlin', 'locale': 'en-GB',
+            'reduced_motion': 'reduce', **more})
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.set_default_timeout(30000)
+        page.on('console', lambda said: self._heard(said.type, said.text))
+        page.on('pageerror', lambda error: self._heard('error', str(error)))
+        self.addOnException(lambda *_: self._picture(page))
+        return page
+
+    def _heard(self, kind: str, text: str) -> None:
+        if kind == 'error' and self.refused not in text:
+            self.addDetail('console', content.text_content(text))
+            self.force_failure = True
+
+    def _picture(self, page: sync_api.Page) -> None:
+        folder = os.environ.get('IRONIC_RESERVATIONS_SCREENSHOTS')
+        if folder:
+            page.screenshot(path=os.path.join(folder, f'{self.id()}.png'))
+
+
+class BrowserCase(Browsing):
+    """A story of somebody before the calendar.
+
+    :cvar hosts: how many there are of each class.
+    """
+
+    hosts: dict[str, int] = {'gold': 3}
+    service: Service
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start a service and a browser for all stories of the class."""
+        super().setUpClass()
+        cls.service = cls.serve()
+        cls.addClassCleanup(cls.service.stop)
+
+    @classmethod
+    def serve(cls) -> Service:
+        """Start the service."""
+        return Service(cls.hosts)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.service.forget_leases()
+        self.page = self.someone()
+
+    def open(self, page: sync_api.Page | None = None, **state: Any) -> None:
+        """Open the page and wait until it shows the fleet."""
+        page = page or self.page
+        page.goto(f'{self.service.page}?'
+                  f'{urllib.parse.urlencode(state, doseq=True)}')
+        page.wait_for_selector('.class-row')
+
+    def row(self, name: str, page: sync_api.Page | None = None
+            ) -> sync_api.Locator:
+        """Return the row of a class or host."""
+        return (page or self.page).locator('[role=row]').filter(
+            has=(page or self.page).get_by_text(name, exact=True))
+
+    def x(self, hours: float, page: sync_api.Page | None = None) -> float:
+        """Return where a time is on the page.
+
+        :param hours: from now.
+        """
+        page = page or self.page
+        plot = page.locator('#plot').bounding_box()
+        left = page.locator('.class-row').first.bounding_box()
+        assert plot is not None and left is not None
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
+        start, end = (datetime.datetime.fromisoformat(asked[key][0])
+                      .timestamp() for key in ('from', 'to'))
+        share = (minute(hours).timestamp() - start) / (end - start)
+        begin = plot['x'] + left['width']
+        return begin + share * (plot['x'] + plot['width'] - begin)
+
+    def y(self, name: str, page: sync_api.Page | None = None) -> float:
+        """Return where the middle of a row is on the page."""
+        box = self.row(name, page).bounding_box()
+        assert box is not None
+        return box['y'] + box['height'] / 2
+
+    def drag(self, name: str, start: float, end: float,
+             page: sync_api.Page | None = None) -> None:
+        """Drag over a row, from one time to another, and drop."""
+        page = page or self.page
+        y = self.y(name, page)
+        page.mouse.move(self.x(start, page), y)
+        page.mouse.down()
+        page.mouse.move(self.x((start + end) / 2, page), y, steps=4)
+        page.mouse.move(self.x(end, page), y, steps=4)
+        page.mouse.up()
+
+    def window(self, start: float, end: float) -> dict[str, str]:
+        """Return the part of the URL that shows a window around now."""
+        return {'from': f'{minute(start):%Y-%m-%dT%H:%M:%SZ}',
+                'to': f'{minute(end):%Y-%m-%dT%H:%M:%SZ}'}
+
+    def check_accessible(self, page: sync_api.Page | None = None) -> None:
+        """Check that axe-core finds nothing."""
+        found = axe.Axe().run(page or self.page)
+        self.assertEqual([], [
+            (each['id'], each['help'],
+             [node['html'][:200] for node in each['nodes']])
+            for each in found.response['violations']])
+

@@ -1,0 +1,348 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Whatever happens around the page: restarts, hidden tabs, phones, paper."""
+
+from __future__ import annotations
+
+import datetime
+import urllib.parse
+
+from playwright import sync_api
+
+from tests.processes.browser import base
+
+expect = sync_api.expect
+_PHONE = {'viewport': {'width': 390, 'height': 780}, 'has_touch': True,
+          'is_mobile': True}
+_CALENDAR = '**/api/v1/calendar?**'
+_ROWS = '**/api/v1/calendar?**rows=true**'
+
+
+def _unavailable(route):
+    route.fulfill(status=503, json={'errors': [{
+        'status': 503, 'code': 'service.unavailable',
+        'detail': 'There is no connection to the database.'}]})
+
+
+class AroundTestCase(base.BrowserCase):
+    """The page goes on, wherever it is looked at."""
+
+    def test_service_starts_again(self):
+        """The page says so, and goes on by itself."""
+        self.open()
+        self.service.ironic.kill()
+        expect(self.page.locator('#connection')).to_contain_text(
+            'does not answer')
+        self.service.ironic.start()
+        self.service.lease(0, 30, hosts=2)
+        expect(self.page.locator('#connection')).to_be_hidden()
+        expect(self.row('gold')).to_contain_text('1 of 3 free')
+        # The session is the same one, and may still write.
+        self.page.keyboard.press('b')
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+
+    def test_restart_between_verdict_and_booking(self):
+        self.open(**self.window(-4, 44))
+        self.drag('gold', 6, 12)
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.service.ironic.kill()
+        button = self.page.locator('.booking button[type=submit]')
+        button.click()
+        expect(self.page.locator('.verdict')).to_contain_text(
+            'does not answer')
+        self.service.ironic.start()
+        self.page.fill('#book-name', 'afterwards')
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        button.click()
+        expect(self.page.locator('#panel-title')).to_have_text('afterwards')
+        self.assertEqual({'afterwards'}, set(self.service.leases()))
+
+    def test_answer_that_is_lost(self):
+        """The same request, sent again, gets the lease that it made."""
+        self.open(**self.window(-4, 44))
+        self.drag('gold', 6, 12)
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+
+        def lose(route):
+            if route.request.method == 'POST':
+                self.assertEqual(201, route.fetch().status)
+                route.abort()
+            else:
+                route.continue_()
+
+        self.page.route('**/api/v1/leases', lose)
+        button = self.page.locator('.booking button[type=submit]')
+        button.click()
+        expect(self.page.locator('.verdict')).to_contain_text(
+            'does not answer')
+        self.page.unroute('**/api/v1/leases')
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        button.click()
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.assertEqual(1, len(self.service.ask('GET', 'leases')['leases']))
+
+    def test_service_does_not_answer_at_first(self):
+        self.page.route('**/calendar/session', _unavailable)
+        self.page.goto(self.service.page)
+        expect(self.page.locator('#connection')).to_be_visible()
+        self.page.unroute('**/calendar/session')
+        expect(self.row('gold')).to_be_visible()
+        expect(self.page.locator('#connection')).to_be_hidden()
+
+    def test_hosts_that_failed_are_asked_for_again(self):
+        self.page.route(_ROWS, _unavailable)
+        self.open(open='gold')
+        expect(self.page.locator('#connection')).to_be_visible()
+        self.page.unroute(_ROWS)
+        expect(self.row('gold-0')).to_be_visible()
+        expect(self.page.locator('#connection')).to_be_hidden()
+
+    def test_answer_of_somebody_between(self):
+        """A captive portal answers 200 with a page of its own."""
+        self.open()
+        self.page.route(_CALENDAR, lambda route: route.fulfill(
+            status=200, content_type='text/html', body='<p>Pay here'))
+        expect(self.page.locator('#connection')).to_contain_text(
+            'does not answer')
+        self.page.unroute(_CALENDAR)
+        expect(self.page.locator('#connection')).to_be_hidden()
+
+    def test_no_answer_at_all(self):
+        """The page waits for a while, not for ever."""
+        self.page.add_init_script('''
+            const timeout = AbortSignal.timeout.bind(AbortSignal);
+            AbortSignal.timeout = (ms) => timeout(ms / 20);''')
+        self.open()
+        self.page.route(_CALENDAR, lambda route: None)
+        expect(self.page.locator('#connection')).to_contain_text(
+            'does not answer')
+        self.page.unroute(_CALENDAR)
+        expect(self.page.locator('#connection')).to_be_hidden()
+
+    def test_window_that_moves_with_the_clock_is_read(self):
+        self.page.clock.install()
+        self.open()
+
+        def later(sent):
+            asked = urllib.parse.parse_qs(
+                urllib.parse.urlsplit(sent.url).query)
+            return 'to' in asked and datetime.datetime.fromisoformat(
+                asked['to'][0]) > base.minute(16 * 24)
+
+        with self.page.expect_request(later):
+            self.page.clock.fast_forward(10 * 24 * 3600 * 1000)
+
+    def _book_once(self, statuses, *asked):
+        """Return what is sent for bookings: [start_date, key, now]."""
+        sent = []
+        answers = iter(statuses)
+
+        def answer(route):
+            sent.append((route.request.post_data_json['start_date'],
+                         route.request.headers['idempotency-key']))
+            route.fulfill(status=next(answers), json={'lease': {}})
+
+        self.open()
+        self.page.route('**/api/v1/leases', answer)
+        self.page.evaluate('''async (all) => {
+            const {bookOnce} = await import(
+              `${location.pathname}static/book_once.js`);
+            for (const [start, now] of all) {
+              await bookOnce({start_date: start, end_date: '2030-01-02'},
+                             Date.parse(now) / 1000).catch(() => {});
+            }
+        }''', asked)
+        return [start for start, _ in sent], [key for _, key in sent]
+
+    def test_start_passes_after_an_answer_that_is_lost(self):
+        """It is the same request, until the service tells its outcome."""
+        starts, keys = self._book_once(
+            (504, 429, 403, 201),
+            ('2030-01-01T10:00:00Z', '2030-01-01T09:59Z'),
+            *[('now', '2030-01-01T10:01Z')] * 3)
+        self.assertEqual(['2030-01-01T10:00:00Z'] * 4, starts)
+        self.assertEqual(1, len(set(keys)))
+
+    def test_start_passes_after_a_request_that_is_lost(self):
+        starts, keys = self._book_once(
+            (504, 400, 201), ('2030-01-01T10:00:00Z', '2030-01-01T09:59Z'),
+            ('now', '2030-01-01T10:01Z'))
+        self.assertEqual(
+            ['2030-01-01T10:00:00Z', '2030-01-01T10:00:00Z', 'now'], starts)
+        self.assertEqual((keys[0], 2), (keys[1], len(set(keys))))
+
+    def test_other_start_is_another_request(self):
+        starts, keys = self._book_once(
+            (504, 201), ('2030-01-01T10:00:00Z', '2030-01-01T09:50Z'),
+            ('now', '2030-01-01T09:51Z'))
+        self.assertEqual(['2030-01-01T10:00:00Z', 'now'], starts)
+        self.assertEqual(2, len(set(keys)))
+
+    def test_url_is_not_written_too_often(self):
+        """Browsers refuse that; and the last state is what counts."""
+        self.open(**self.window(-4, 44))
+        written = self.page.evaluate('''async () => {
+            let written = 0;
+            const real = history.replaceState.bind(history);
+            history.replaceState = (...all) => {
+              written += 1;
+              real(...all);
+            };
+            const plot = document.querySelector('#area');
+            for (let turn = 0; turn < 100; turn += 1) {
+              plot.dispatchEvent(new WheelEvent('wheel', {
+                deltaX: 5, bubbles: true, cancelable: true,
+                clientX: 700, clientY: 300}));
+            }
+            await new Promise((resolve) => setTimeout(resolve, 1000));
+            return written;
+        }''')
+        self.assertIn(written, range(1, 26))
+        before = self.page.url
+        self.page.locator('#later').click()
+        self.page.wait_for_function(
+            '(before) => location.href !== before', arg=before)
+
+    def test_nobody_looks_nothing_is_asked(self):
+        self.open()
+        asked = []
+        self.page.on('request', lambda sent: asked.append(sent.url))
+        self.page.evaluate('''() => {
+            Object.defineProperty(document, 'hidden',
+                                  {get: () => window.away});
+            window.away = true;
+            document.dispatchEvent(new Event('visibilitychange'));
+        }''')
+        self.page.wait_for_timeout(5000)
+        asked.clear()
+        self.page.wait_for_timeout(6000)
+        self.assertEqual([], asked)
+        self.page.evaluate('''() => {
+            window.away = false;
+            document.dispatchEvent(new Event('visibilitychange'));
+        }''')
+        self.page.wait_for_timeout(1000)
+        self.assertEqual(1, len(asked))
+
+    def test_nothing_has_changed_nothing_is_sent(self):
+        self.open()
+        # NOTE: an Ironic that has just started still changes its nodes.
+        with self.page.expect_response(
+                lambda answer: '/api/v1/calendar?' in answer.url
+                and answer.status == 304) as looked:
+            pass
+        self.assertNotIn('content-length', looked.value.headers)
+
+    def test_phone_shows_and_books(self):
+        self.service.lease(0, 30, name='training', hosts=2)
+        page = self.someone(**_PHONE)
+        self.open(page, open='gold')
+        expect(self.row('gold-0', page)).to_be_visible()
+        self.assertEqual(390, page.evaluate(
+            'document.documentElement.scrollWidth'))
+        self.check_accessible(page)
+        page.locator('#book').tap()
+        expect(page.locator('.verdict')).to_contain_text('Possible')
+        self.check_accessible(page)
+        page.locator('.booking button[type=submit]').tap()
+        expect(page.locator('#panel-title')).to_have_text('lease')
+        self.check_accessible(page)
+
+    def test_dark(self):
+        self.service.lease(0, 30, name='training', hosts=3)
+        page = self.someone(color_scheme='dark')
+        self.open(page, open='gold')
+        self.check_accessible(page)
+        page.keyboard.press('b')
+        expect(page.locator('.verdict')).to_contain_text('In the way')
+        self.check_accessible(page)
+
+    def test_paper(self):
+        self.open()
+        self.page.emulate_media(media='print')
+        expect(self.page.locator('#book')).to_be_hidden()
+        expect(self.row('gold')).to_be_visible()
+        expect(self.page.locator('#legend-list')).to_be_visible()
+
+    def test_times_are_local_and_utc_on_hover(self):
+        lease = self.service.lease(2, 12, name='training')
+        self.open(lease=lease['id'])
+        there = self.page.locator('.summary time').first
+        start = base.minute(2)
+        expect(there).to_have_attribute(
+            'title', f'{start:%Y-%m-%d %H:%M} UTC')
+        zone = self.page.evaluate('-new Date().getTimezoneOffset() / 60')
+        self.assertIn(f'{(start.hour + int(zone)) % 24:02}:{start.minute:02}',
+                      there.inner_text())
+
+
+    def test_hour_that_comes_twice(self):
+        """It stays the second one, whatever is typed beside it."""
+        self.open(book='gold', hosts=1, start='2027-10-31T01:30:00Z',
+                  end='2027-10-31T09:00:00Z')
+        length = self.page.locator('#book-length')
+        expect(length).to_contain_text('2027-10-31 01:30 UTC')
+        self.page.fill('#book-end', '2027-10-31T11:00')
+        expect(length).to_contain_text('8 h 30 min · 2027-10-31 01:30 UTC')
+
+
+    def test_edges_snap_to_the_clock_of_the_reader(self):
+        """On the days, too, that have 25 hours or 23."""
+        self.open()
+        snapped = self.page.evaluate('''async (all) => {
+            const {snap} = await import(
+              `${location.pathname}static/times.js`);
+            return all.map(([at, hours]) => new Date(1000 * snap(
+              Date.parse(at) / 1000, hours * 3600)).toISOString());
+        }''', [['2027-07-01T20:00Z', 24], ['2027-10-31T13:00Z', 24],
+               ['2027-10-31T10:30Z', 24], ['2027-10-31T11:20Z', 6],
+               ['2027-03-28T09:40Z', 12], ['2027-10-31T01:20Z', 0.5]])
+        self.assertEqual([
+            '2027-07-01T22:00:00.000Z', '2027-10-31T23:00:00.000Z',
+            '2027-10-30T22:00:00.000Z', '2027-10-31T11:00:00.000Z',
+            '2027-03-28T10:00:00.000Z', '2027-10-31T01:30:00.000Z'], snapped)
+
+
+class EmptyTestCase(base.BrowserCase):
+    """Nothing is open to leases yet."""
+
+    hosts = {}
+
+    def test_page_says_who_opens_hosts(self):
+        self.page.goto(self.service.page)
+        expect(self.page.locator('#empty')).to_contain_text(
+            'An operator opens them')
+        self.page.keyboard.press('b')
+        expect(self.page.locator('#panel')).to_be_hidden()
+        self.check_accessible()
+
+
+class ScriptsTestCase(base.BrowserCase):
+    """What others would like to run on the page."""
+
+    hosts = {}
+    refused = 'Content Security Policy'
+
+    def test_policy_against_scripts_of_others(self):
+        """What the browser is told to refuse is refused."""
+        self.page.goto(self.service.page)
+        self.assertEqual('refused', self.page.evaluate('''() =>
+            new Promise((resolve) => {
+              document.addEventListener('securitypolicyviolation',
+                                        () => resolve('refused'));
+              const script = document.createElement('script');
+              script.textContent = 'document.title = "owned"';
+              document.body.append(script);
+              setTimeout(() => resolve(document.title), 2000);
+            })'''))

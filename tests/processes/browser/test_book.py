@@ -1,0 +1,200 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Somebody books hosts: with the mouse, with keys, and as offered."""
+
+from __future__ import annotations
+
+import datetime
+
+from playwright import sync_api
+from testtools import matchers
+
+from tests.processes.browser import base
+
+expect = sync_api.expect
+_POSSIBLE = 'Possible'
+
+
+def window_of(lease):
+    """Return when a lease is."""
+    return tuple(datetime.datetime.fromisoformat(lease[key]).replace(
+        tzinfo=datetime.UTC) for key in ('start_date', 'end_date'))
+
+
+class BookTestCase(base.BrowserCase):
+    """Three gold hosts, and somebody who wants some of them."""
+
+    def setUp(self):
+        super().setUp()
+        self.verdict = self.page.locator('.verdict')
+
+    def open_days(self, **state):
+        """Open the page with two days around now."""
+        self.open(**self.window(-4, 44), **state)
+
+    def book(self, page=None):
+        """Press the button that books."""
+        (page or self.page).locator('.booking').get_by_role(
+            'button', name='Book', exact=True).click()
+
+    def only_lease(self):
+        """Return the one lease that there is."""
+        lease, = self.service.leases().values()
+        return lease
+
+    def test_drag_over_a_class(self):
+        self.open_days()
+        self.drag('gold', 6, 30)
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        self.assertEqual({}, self.service.leases())
+        self.page.fill('#book-hosts', '2')
+        self.page.fill('#book-name', 'training')
+        expect(self.verdict).to_contain_text('2 hosts of gold')
+        self.check_accessible()
+        self.book()
+        expect(self.page.locator('#panel-title')).to_have_text('training')
+        lease = self.only_lease()
+        self.assertEqual(2, len(lease['reservations'][0]['nodes']))
+        for asked, got in zip((6, 30), window_of(lease), strict=True):
+            self.assertThat(
+                abs((base.minute(asked) - got).total_seconds()),
+                matchers.LessThan(3700))
+        expect(self.row('gold').locator('.said')).to_contain_text('1 free')
+
+    def test_keys_alone(self):
+        self.open_days()
+        self.page.keyboard.press('b')
+        expect(self.page.locator('#book-hosts')).to_be_focused()
+        self.page.keyboard.type('3')
+        expect(self.verdict).to_contain_text('Possible: 3 hosts of gold')
+        self.page.keyboard.press('Enter')
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.assertEqual(3, len(self.only_lease()['reservations'][0]['nodes']))
+
+    def test_refused_then_offered(self):
+        """What is in the way shows; an offer is booked unchanged."""
+        taken = self.service.lease(8, 20, name='taken', hosts=3)
+        self.open_days()
+        self.drag('gold', 10, 16)
+        expect(self.verdict).to_contain_text('In the way')
+        expect(self.verdict).to_contain_text('3 hosts of your own lease')
+        expect(self.page.locator('.booking button[type=submit]')
+               ).to_be_disabled()
+        self.check_accessible()
+        with self.page.expect_response(
+                lambda got: got.request.method == 'POST'
+                and 'dry_run' not in got.url) as posted:
+            self.page.locator('.offer', has_text='Later').click()
+        self.assertEqual(201, posted.value.status)
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        start, _ = window_of(self.service.leases()['lease'])
+        self.assertEqual(window_of(taken)[1], start)
+
+    def test_ghost_is_accepted_on_the_timeline(self):
+        self.service.lease(8, 20, name='taken', hosts=3)
+        self.open_days()
+        self.drag('gold', 10, 16)
+        expect(self.page.locator('.offer', has_text='Later')).to_be_visible()
+        # The panel has made the board narrower.
+        self.page.mouse.click(self.x(23), self.y('gold'))
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.assertEqual({'taken', 'lease'}, set(self.service.leases()))
+
+    def test_edges_move_with_the_mouse(self):
+        self.open_days()
+        self.drag('gold', 6, 12)
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        before = self.page.locator('#book-end').input_value()
+        start = self.page.locator('#book-start').input_value()
+        end = datetime.datetime.fromisoformat(before)
+        hours = (end - datetime.datetime.fromisoformat(start)
+                 ).total_seconds() / 3600
+        # Edges snap; the end is where the field says it is.
+        first = (datetime.datetime.fromisoformat(start)
+                 - self.local_now()).total_seconds() / 3600
+        self.drag('gold', first + hours, first + hours + 8)
+        expect(self.page.locator('#book-end')).not_to_have_value(before)
+        expect(self.page.locator('#book-start')).to_have_value(start)
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+
+    def local_now(self):
+        """Return the reader's own time."""
+        return datetime.datetime.fromisoformat(self.page.evaluate(
+            'new Date(Date.now() - new Date().getTimezoneOffset() * 60000)'
+            '.toISOString().slice(0, 16)'))
+
+    def test_at_most_one_dry_run_in_flight(self):
+        self.open_days()
+        under_way, most = [], []
+        self.page.on('request', lambda sent: 'dry_run' in sent.url and (
+            under_way.append(sent), most.append(len(under_way))))
+        for event in ('requestfinished', 'requestfailed'):
+            self.page.on(event, lambda sent: sent in under_way
+                         and under_way.remove(sent))
+        self.page.keyboard.press('b')
+        for count in range(1, 30):
+            self.page.fill('#book-hosts', str(count % 3 + 1))
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        self.assertEqual(1, max(most))
+
+    def test_pinned_host_costs_a_word(self):
+        self.open_days(open='gold')
+        expect(self.row('gold-1')).to_be_visible()
+        self.drag('gold-1', 6, 12)
+        expect(self.page.get_by_text('Costs flexibility')).to_be_visible()
+        self.page.get_by_label('Only the host gold-1').check()
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        self.book()
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        wanted = self.service.ask_ironic('GET', 'nodes/gold-1')['uuid']
+        node, = self.only_lease()['reservations'][0]['nodes']
+        self.assertEqual(wanted, node['uuid'])
+
+    def test_mistakes_are_said_before_anything_is_asked(self):
+        self.open_days()
+        self.page.keyboard.press('b')
+        self.page.fill('#book-hosts', '0')
+        expect(self.verdict).to_contain_text('a number from 1 on')
+        self.page.fill('#book-hosts', '1')
+        self.page.get_by_text('Properties of the hosts').click()
+        self.page.fill('#book-properties', '{no')
+        expect(self.verdict).to_contain_text('cannot be read')
+        self.page.fill('#book-properties', '["==", "$arch", "none"]')
+        expect(self.verdict).to_contain_text('no host matches')
+        self.check_accessible()
+
+    def test_two_want_the_last_host_at_once(self):
+        """One gets it; the other sees why, and the next offer."""
+        self.service.lease(4, 30, name='others', hosts=2)
+        pages = [self.page, self.someone()]
+        for page in pages:
+            self.open(page, **self.window(-4, 44))
+            self.drag('gold', 6, 12, page)
+            expect(page.locator('.verdict')).to_contain_text(_POSSIBLE)
+        # Both press before either is answered.
+        for page in pages:
+            page.evaluate('document.querySelector(".booking '
+                          'button[type=submit]").click()')
+        titles = [page.locator('#panel-title') for page in pages]
+        for page in pages:
+            expect(page.locator('.verdict.no, .lease .summary')
+                   ).to_be_visible()
+        said = sorted(title.inner_text() for title in titles)
+        self.assertEqual(['Book hosts', 'lease'], said)
+        loser = pages[[title.inner_text() for title in titles].index(
+            'Book hosts')]
+        expect(loser.locator('.verdict')).to_contain_text('In the way')
+        loser.locator('.offer').first.click()
+        expect(loser.locator('#panel-title')).to_have_text('lease')
+        self.assertEqual(3, len(self.service.ask('GET', 'leases')['leases']))

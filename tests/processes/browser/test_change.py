@@ -1,0 +1,240 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Somebody changes a lease, and looks at its page."""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+from playwright import sync_api
+from testtools import matchers
+
+from tests.processes.browser import base
+
+expect = sync_api.expect
+
+
+class ChangeTestCase(base.BrowserCase):
+    """Two gold hosts, and a lease of somebody's own."""
+
+    hosts = {'gold': 2}
+
+    def open_days(self, **state):
+        """Open the page with two days around now, and the hosts."""
+        self.open(**self.window(-4, 44), open='gold', **state)
+        expect(self.row('gold-0')).to_be_visible()
+
+    def host_of(self, lease):
+        """Return the name of the first host of a lease."""
+        node = lease['reservations'][0]['nodes'][0]['uuid']
+        name: str = self.service.ask_ironic('GET', f'nodes/{node}')['name']
+        return name
+
+    def hours_of(self, name, key='end_date'):
+        """Return in how many hours from now a lease ends, or starts."""
+        there = datetime.datetime.fromisoformat(
+            self.service.leases()[name][key]).replace(tzinfo=datetime.UTC)
+        return (there - base.minute(0)).total_seconds() / 3600
+
+    def saw(self, name):
+        """Wait until a row shows a lease of that name."""
+        expect(self.page.locator('.host-row .said').filter(
+            has_text=f'your lease {name}').first).to_be_attached()
+
+    def test_end_is_dragged(self):
+        host = self.host_of(self.service.lease(2, 12, name='training'))
+        self.open_days()
+        self.saw('training')
+        with self.page.expect_response(
+                lambda got: got.request.method == 'PUT'
+                and 'dry_run' not in got.url) as sent:
+            y = self.y(host)
+            self.page.mouse.move(self.x(12) - 1, y)
+            self.page.mouse.down()
+            self.page.mouse.move(self.x(15), y, steps=4)
+            self.page.mouse.move(self.x(20), y, steps=4)
+            expect(self.page.locator('#notice')).to_contain_text(
+                'possible; it keeps its hosts')
+            self.assertThat(self.hours_of('training'),
+                            matchers.LessThan(12.1))
+            self.page.mouse.up()
+        self.assertEqual(200, sent.value.status)
+        self.assertThat(self.hours_of('training'), matchers.GreaterThan(18))
+        self.assertThat(self.hours_of('training'), matchers.LessThan(22))
+
+    def test_start_is_dragged(self):
+        host = self.host_of(self.service.lease(10, 20, name='training'))
+        self.open_days()
+        self.saw('training')
+        with self.page.expect_response(
+                lambda got: got.request.method == 'PUT'
+                and 'dry_run' not in got.url):
+            y = self.y(host)
+            self.page.mouse.move(self.x(10) + 1, y)
+            self.page.mouse.down()
+            self.page.mouse.move(self.x(5), y, steps=6)
+            expect(self.page.locator('#notice')).to_contain_text('possible')
+            self.page.mouse.up()
+        self.assertThat(self.hours_of('training', 'start_date'),
+                        matchers.LessThan(7))
+
+    def test_escape_leaves_it(self):
+        host = self.host_of(self.service.lease(2, 12, name='training'))
+        self.open_days()
+        self.saw('training')
+        y = self.y(host)
+        self.page.mouse.move(self.x(12) - 1, y)
+        self.page.mouse.down()
+        self.page.mouse.move(self.x(20), y, steps=6)
+        self.page.keyboard.press('Escape')
+        self.page.mouse.up()
+        self.page.wait_for_timeout(500)
+        self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
+
+    def test_end_that_is_in_the_way(self):
+        """Whoever drops it there learns why not; nothing changes."""
+        host = self.host_of(self.service.lease(2, 12, name='training'))
+        self.service.lease(14, 30, name='others', hosts=2)
+        self.open_days()
+        self.saw('training')
+        y = self.y(host)
+        self.page.mouse.move(self.x(12) - 1, y)
+        self.page.mouse.down()
+        self.page.mouse.move(self.x(20), y, steps=6)
+        expect(self.page.locator('#notice')).to_contain_text(
+            'Not enough hosts')
+        self.page.mouse.up()
+        expect(self.page.locator('#notice')).to_contain_text('Not changed')
+        self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
+
+    def test_page_of_a_lease(self):
+        lease = self.service.lease(0, 12, name='training')
+        proof = lease['reservations'][0]['id']
+        self.open(lease=lease['id'])
+        page = self.page.locator('#panel')
+        expect(page).to_contain_text('ends in')
+        expect(page.get_by_role('row', name=self.host_of(lease))
+               ).to_contain_text('available')
+        expect(page).to_contain_text('end is near')
+        expect(page).to_contain_text('baremetal reservation deploy')
+        self.assertNotIn(proof, page.inner_text())
+        page.get_by_text('Show the proof').click()
+        expect(page).to_contain_text(proof)
+        self.check_accessible()
+
+    def test_proof_is_copied(self):
+        lease = self.service.lease(2, 12, name='training')
+        self.page.context.grant_permissions(
+            ['clipboard-read', 'clipboard-write'])
+        self.open(lease=lease['id'])
+        self.page.get_by_text('Show the proof').click()
+        self.page.get_by_role('button', name='Copy: proof').click()
+        expect(self.page.get_by_text('copied')).to_be_visible()
+        self.assertEqual(
+            lease['reservations'][0]['id'],
+            self.page.evaluate('navigator.clipboard.readText()'))
+
+    def test_renamed_with_keys(self):
+        lease = self.service.lease(2, 12, name='training')
+        self.open(lease=lease['id'])
+        self.page.get_by_role('button', name='Rename').press('Enter')
+        expect(self.page.locator('#lease-name')).to_be_focused()
+        self.page.keyboard.type('drill')
+        self.page.keyboard.press('Enter')
+        expect(self.page.locator('#panel-title')).to_have_text('drill')
+        self.assertEqual({'drill'}, set(self.service.leases()))
+
+    def test_times_without_a_mouse(self):
+        lease = self.service.lease(2, 12, name='training')
+        self.service.lease(20, 30, name='others', hosts=2)
+        self.open(lease=lease['id'])
+        self.page.get_by_role('button', name='Change times').click()
+        end = self.page.locator('#lease-end')
+        local = datetime.datetime.fromisoformat(end.input_value())
+        end.fill((local + datetime.timedelta(hours=12)).isoformat()[:16])
+        expect(self.page.locator('.editor .verdict')).to_contain_text(
+            'In the way')
+        self.check_accessible()
+        end.fill((local + datetime.timedelta(hours=4)).isoformat()[:16])
+        expect(self.page.locator('.editor .verdict')).to_contain_text(
+            'Possible: it keeps its hosts')
+        self.page.get_by_role('button', name='Change', exact=True).click()
+        expect(self.page.locator('#notice')).to_contain_text('Changed')
+        self.assertThat(self.hours_of('training'), matchers.GreaterThan(15))
+
+    def test_deleted_after_a_question(self):
+        lease = self.service.lease(2, 12, name='training')
+        self.open(lease=lease['id'])
+        self.page.get_by_role('button', name='Delete').click()
+        self.check_accessible()
+        self.page.get_by_role('button', name='Keep it').click()
+        self.assertEqual({'training'}, set(self.service.leases()))
+        self.page.get_by_role('button', name='Delete').click()
+        self.page.locator('dialog').get_by_role(
+            'button', name='Delete').click()
+        expect(self.page.locator('#notice')).to_contain_text('Deleted')
+        self.assertEqual({}, self.service.leases())
+
+    def test_host_is_given_back(self):
+        lease = self.service.lease(0, 12, name='training', hosts=2)
+        self.wait_until_active('training')
+        self.open(lease=lease['id'])
+        host = self.host_of(lease)
+        self.page.get_by_role('button', name=f'Give back {host}').click()
+        self.page.locator('dialog').get_by_role(
+            'button', name='Give back').click()
+        expect(self.page.locator('#notice')).to_contain_text('given back')
+        expect(self.row('gold')).to_contain_text('1 of 2 free')
+        expect(self.page.get_by_role('button', name='Give back')
+               ).to_have_count(0)
+
+    def wait_until_active(self, name):
+        """Wait until a lease has started."""
+        for _ in range(100):
+            if self.service.leases()[name]['status'] == 'ACTIVE':
+                return
+            time.sleep(0.2)
+        self.fail(f'{name} has not started')
+
+    def test_ended_now(self):
+        lease = self.service.lease(0, 12, name='training')
+        self.open(lease=lease['id'])
+        self.page.get_by_role('button', name='End now').click()
+        self.page.locator('dialog').get_by_role(
+            'button', name='End now').click()
+        expect(self.page.locator('#notice')).to_contain_text('ends now')
+        self.assertThat(self.hours_of('training'), matchers.LessThan(0.1))
+
+    def test_keys_lead_to_a_lease(self):
+        """Down to the host, to its lease, and into its page."""
+        host = self.host_of(self.service.lease(2, 12, name='training'))
+        self.open(**self.window(-4, 44))
+        self.row('gold').focus()
+        self.page.keyboard.press('ArrowRight')
+        expect(self.row(host)).to_be_visible()
+        for _ in range(int(host.rpartition('-')[2]) + 1):
+            self.page.keyboard.press('ArrowDown')
+        expect(self.row(host)).to_be_focused()
+        self.saw('training')
+        self.page.keyboard.press('n')
+        expect(self.page.locator('#said')).to_contain_text('training')
+        self.page.keyboard.press('Enter')
+        expect(self.page.locator('#panel-title')).to_have_text('training')
+        self.page.keyboard.press('Escape')
+        expect(self.page.locator('#panel')).to_be_hidden()
+        self.page.keyboard.press('?')
+        expect(self.page.locator('#panel-title')).to_have_text(
+            'Keys and mouse')
+        self.check_accessible()

@@ -1,0 +1,217 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Somebody looks at what is free, and at who has what."""
+
+from __future__ import annotations
+
+from playwright import sync_api
+from testtools import matchers
+
+from tests.processes.browser import base
+
+expect = sync_api.expect
+_HOSTILE = '<img src=x onerror=document.title="owned">'
+
+
+class LookTestCase(base.BrowserCase):
+    """The classes, their hosts, and the window of time."""
+
+    hosts = {'gold': 3, 'silver': 2}
+
+    def test_classes_with_what_is_free(self):
+        self.service.lease(0, 30, hosts=2)
+        self.open()
+        expect(self.row('gold')).to_contain_text('1 of 3 free')
+        expect(self.row('silver')).to_contain_text('2 of 2 free')
+        said = self.row('gold').locator('.said')
+        expect(said).to_contain_text('1 free from')
+        expect(said).to_contain_text('3 free from')
+        self.check_accessible()
+
+    def test_class_opens_into_its_hosts(self):
+        self.service.lease(2, 30, name='training', hosts=2)
+        self.open()
+        self.row('gold').locator('.name').click()
+        expect(self.row('gold-0')).to_be_visible()
+        self.row('gold').get_by_role('button', name='Close gold').click()
+        expect(self.row('gold-0')).to_have_count(0)
+        # On the curve, too.
+        self.page.mouse.click(900, self.y('gold'))
+        for name in ('gold-0', 'gold-1', 'gold-2'):
+            expect(self.row(name)).to_be_visible()
+        expect(self.page.locator('.host-row .said').filter(
+            has_text='of your lease training')).to_have_count(2)
+        self.assertIn('open=gold', self.page.url)
+        self.check_accessible()
+
+    def test_url_is_the_state(self):
+        """A colleague who gets the URL sees the same."""
+        self.service.lease(2, 30, name='training')
+        self.open(range=30, open='gold')
+        self.page.get_by_role('button', name='Later', exact=True).click()
+        period = self.page.locator('#period').inner_text()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.locator('#period')).to_have_text(period)
+        expect(self.row('gold-0', colleague)).to_be_visible()
+
+    def test_ranges_and_zoom(self):
+        self.open()
+        for days in (1, 30, 90, 7):
+            button = self.page.locator(f'#range-{days}')
+            button.click()
+            expect(button).to_have_attribute('aria-pressed', 'true')
+            self.assertIn(f'range={days}', self.page.url)
+        period = self.page.locator('#period')
+        before = period.inner_text()
+        plot = self.page.locator('#plot').bounding_box()
+        self.page.mouse.move(plot['x'] + 500, plot['y'] + 20)
+        self.page.mouse.wheel(0, -600)
+        expect(period).not_to_have_text(before)
+        self.page.locator('#range-7').click()
+        # On the axis, a drag selects the window to show.
+        self.page.mouse.move(plot['x'] + 500, plot['y'] + 20)
+        self.page.mouse.down()
+        self.page.mouse.move(plot['x'] + 600, plot['y'] + 20, steps=4)
+        self.page.mouse.up()
+        expect(period).not_to_have_text(before)
+        self.assertIn('from=', self.page.url)
+
+    def test_conditions_in_words(self):
+        node = self.service.ask_ironic('GET', 'nodes/gold-0')['uuid']
+        self.service.ask_ironic('PUT', f'nodes/{node}/maintenance', {})
+        self.addCleanup(self.service.ask_ironic, 'DELETE',
+                        f'nodes/{node}/maintenance')
+        self.open(open='gold')
+        expect(self.row('gold-0')).to_contain_text('maintenance')
+        legend = self.page.locator('#legend-list')
+        for word in ('planned', 'bound', 'cleaning', 'maintenance', 'broken',
+                     'closed'):
+            expect(legend).to_contain_text(word)
+
+    def test_names_are_text(self):
+        """A name that is HTML is shown, not run."""
+        lease = self.service.lease(2, 30, name=_HOSTILE)
+        self.open(open='gold', lease=lease['id'])
+        expect(self.page.locator('#panel-title')).to_have_text(_HOSTILE)
+        self.page.locator('#leases').click()
+        expect(self.page.locator('.lease-list')).to_contain_text(_HOSTILE)
+        self.assertEqual('Reservations', self.page.title())
+        self.assertEqual(0, self.page.locator('img').count())
+
+    def test_what_others_do_shows_without_a_reload(self):
+        self.open()
+        expect(self.row('gold')).to_contain_text('3 of 3 free')
+        self.service.lease(0, 30, hosts=2)
+        expect(self.row('gold')).to_contain_text('1 of 3 free')
+
+    def test_a_look_every_few_seconds(self):
+        self.open()
+        looks = self.page.evaluate('''() => new Promise((resolve) => {
+            const seen = [];
+            new PerformanceObserver((list) => {
+              for (const each of list.getEntries()) {
+                if (each.name.includes('api/v1/calendar?')) {
+                  seen.push(each.startTime);
+                }
+              }
+              if (seen.length === 2) {
+                resolve(seen[1] - seen[0]);
+              }
+            }).observe({type: 'resource'});
+          })''')
+        self.assertThat(looks, matchers.GreaterThan(2000))
+        self.assertThat(looks, matchers.LessThan(8000))
+
+
+class RacksTestCase(base.BrowserCase):
+    """Hosts in racks, which the operator has named."""
+
+    hosts = {'gold': 4, 'silver': 1}
+
+    @classmethod
+    def serve(cls):
+        """Start a service with two racks of gold."""
+        service = base.Service(cls.hosts, reservations={
+            'api': {'calendar_rack_property': 'rack'}})
+        for each in service.ask('GET', 'os-hosts')['hosts']:
+            name = each['hypervisor_hostname']
+            if name in ('gold-0', 'gold-1', 'gold-2'):
+                service.ask('PUT', f'os-hosts/{each["id"]}', {
+                    'rack': 'rack 10' if name == 'gold-0' else 'rack 9'})
+        return service
+
+    def test_class_opens_into_racks_and_they_into_hosts(self):
+        self.open()
+        self.row('gold').locator('.name').click()
+        racks = self.page.locator('.rack-row .name')
+        expect(racks).to_have_text(['rack 9', 'rack 10', 'no rack'])
+        expect(self.page.locator('.host-row')).to_have_count(0)
+        expect(self.row('rack 9')).to_contain_text('2 of 2 free')
+        self.row('rack 9').get_by_role('button', name='Open rack 9').click()
+        for name in ('gold-1', 'gold-2'):
+            expect(self.row(name)).to_be_visible()
+        expect(self.page.locator('.host-row')).to_have_count(2)
+        self.check_accessible()
+        # On the curve, and whoever gets the URL sees the same.
+        self.page.mouse.click(900, self.y('rack 10'))
+        expect(self.row('gold-0')).to_be_visible()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        for name in ('gold-0', 'gold-1', 'gold-2'):
+            expect(self.row(name, colleague)).to_be_visible()
+        self.page.mouse.move(900, self.y('rack 9'))
+        expect(self.page.locator('#tip')).to_contain_text('2 of 2 free')
+        # A class that closes takes its racks along.
+        self.row('gold').get_by_role('button', name='Close gold').click()
+        expect(racks).to_have_count(0)
+        self.row('gold').locator('.name').click()
+        expect(racks).to_have_count(3)
+        expect(self.page.locator('.host-row')).to_have_count(0)
+
+    def test_rack_has_a_curve_of_its_own_that_is_live(self):
+        self.open(open='gold')
+        expect(self.row('rack 10')).to_contain_text('1 of 1 free')
+        self.service.ask('POST', 'leases', {
+            'name': 'lease', 'start_date': 'now', 'events': [],
+            'end_date': base.written(base.minute(30)), 'reservations': [{
+                'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                'hypervisor_properties': '',
+                'resource_properties': '["==", "$rack", "rack 10"]'}]})
+        expect(self.row('rack 10')).to_contain_text('0 of 1 free')
+        expect(self.row('rack 9')).to_contain_text('2 of 2 free')
+        expect(self.row('gold')).to_contain_text('3 of 4 free')
+
+    def test_keys_go_in_and_out(self):
+        self.open()
+        self.row('gold').focus()
+        keys = self.page.keyboard
+        keys.press('ArrowRight')
+        expect(self.row('rack 9')).to_be_visible()
+        for _ in range(2):
+            keys.press('ArrowDown')
+        expect(self.row('rack 10')).to_be_focused()
+        keys.press('Enter')
+        expect(self.row('gold-0')).to_be_visible()
+        keys.press('ArrowDown')
+        expect(self.row('gold-0')).to_be_focused()
+        for where in ('rack 10', 'rack 10', 'gold'):
+            keys.press('ArrowLeft')
+            expect(self.row(where)).to_be_focused()
+        expect(self.row('gold-0')).to_have_count(0)
+
+    def test_class_without_racks_opens_into_its_hosts(self):
+        self.open(open='silver')
+        expect(self.row('silver-0')).to_be_visible()
+        expect(self.page.locator('.rack-row')).to_have_count(0)

@@ -1,0 +1,261 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Somebody signs in, stays for as long as that lasts, and signs out."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+from cheroot import wsgi as cheroot_wsgi
+import fixtures
+from playwright import sync_api
+
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.model import leases
+from tests.inprocess.api.calendar import base as calendar_base
+from tests.inprocess.api.calendar import small_keystone
+from tests.processes.browser import base
+
+expect = sync_api.expect
+_USERS = {'olga': 'secret:1', 'pia': 'secret:2'}
+
+
+class PasswordTestCase(base.BrowserCase):
+    """An Ironic with http_basic."""
+
+    hosts = {'gold': 2}
+
+    @classmethod
+    def serve(cls):
+        """Start a service with users."""
+        return base.Service(cls.hosts, users=_USERS, reservations={
+            'ironic': {'auth_type': 'http_basic', 'username': 'pia',
+                       'password': _USERS['pia']}})
+
+    def sign_in(self, password='secret:1', page=None, user='olga'):
+        """Fill in the form, and send it."""
+        page = page or self.page
+        page.get_by_label('User', exact=True).fill(user)
+        page.get_by_label('Password').fill(password)
+        page.locator('#sign-in button.primary').click()
+
+    def test_signs_in_and_books(self):
+        self.page.goto(self.service.page)
+        expect(self.page.locator('#sign-in')).to_be_visible()
+        self.check_accessible()
+        self.sign_in('wrong')
+        expect(self.page.locator('#sign-in .failed')).to_have_text(
+            re.compile('^These credentials were not accepted'))
+        self.check_accessible()
+        self.sign_in()
+        expect(self.row('gold')).to_contain_text('2 of 2 free')
+        expect(self.page.locator('#user')).to_contain_text('olga')
+        self.page.keyboard.press('b')
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.page.keyboard.press('Enter')
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        lease, = self.service.ask('GET', 'leases')['leases']
+        self.assertEqual('olga', lease['user_id'])
+
+    def test_session_ends(self):
+        """Whoever signs in again is where they were."""
+        self.page.goto(f'{self.service.page}?range=30')
+        self.sign_in()
+        expect(self.row('gold')).to_be_visible()
+        self.page.context.clear_cookies()
+        expect(self.page.locator('#sign-in')).to_contain_text(
+            'Your session has ended')
+        expect(self.page.locator('main')).to_have_attribute('inert', '')
+        self.sign_in()
+        expect(self.page.locator('#sign-in')).to_be_hidden()
+        expect(self.page.locator('main')).not_to_have_attribute('inert', '')
+        expect(self.page.locator('#connection')).to_be_hidden()
+        self.assertIn('range=30', self.page.url)
+        self.service.lease(0, 30, hosts=1)
+        expect(self.row('gold')).to_contain_text('1 of 2 free')
+
+    def test_somebody_else_signs_in(self):
+        """Nothing stays of what the one before has seen."""
+        self.page.goto(self.service.page)
+        self.sign_in()
+        expect(self.row('gold')).to_be_visible()
+        self.page.evaluate('window.isOfOlga = true')
+        self.page.context.clear_cookies()
+        expect(self.page.locator('#sign-in')).to_contain_text(
+            'Your session has ended')
+        self.sign_in('secret:2', user='pia')
+        expect(self.page.locator('#user')).to_contain_text('pia')
+        self.page.wait_for_function('!window.isOfOlga')
+        expect(self.row('gold')).to_be_visible()
+
+    def test_somebody_else_signs_in_in_another_tab(self):
+        self.page.goto(self.service.page)
+        self.sign_in()
+        expect(self.row('gold')).to_be_visible()
+        answer = self.page.context.request.post(
+            f'{self.service.page}session',
+            data={'username': 'pia', 'password': 'secret:2'})
+        self.assertEqual(200, answer.status, answer.text())
+        self.page.keyboard.press('b')
+        expect(self.page.locator('#user')).to_contain_text('pia')
+        self.page.get_by_role('button', name='Sign out').click()
+        expect(self.page.locator('#sign-in')).to_be_visible()
+
+    def test_signs_out(self):
+        self.page.goto(self.service.page)
+        self.sign_in()
+        self.page.get_by_role('button', name='Sign out').click()
+        expect(self.page.locator('#sign-in')).to_be_visible()
+        self.assertEqual([], [
+            each for each in self.page.context.cookies() if each['value']])
+
+    def test_calendar_link(self):
+        """The link shows the leases until it is taken back."""
+        self.page.goto(self.service.page)
+        self.sign_in()
+        self.service.lease(2, 12, name='training')
+        self.page.locator('#leases').click()
+        self.page.get_by_text('In another calendar').click()
+        self.page.get_by_role('button', name='Make a link').click()
+        link = self.page.locator('.ical code').inner_text()
+        self.service.lease(2, 12, name='workshop')
+        expect(self.page.locator('.lease-list')).to_contain_text('workshop')
+        expect(self.page.locator('.ical code')).to_have_text(link)
+        reader = self.someone()
+        told = reader.request.get(link)
+        self.assertEqual(200, told.status, told.text())
+        self.assertIn('SUMMARY:training', told.text())
+        self.check_accessible()
+        self.page.get_by_role('button', name='Take it back').click()
+        expect(self.page.locator('.ical')).to_contain_text(
+            'shows nothing any more')
+        self.assertIn(reader.request.get(link).status, (401, 403, 404))
+
+
+class _Standalone:
+    """Our own API with a small Keystone, in this process."""
+
+    def __init__(self) -> None:
+        self.keystone = small_keystone.SmallKeystone()
+        self.keystone.setUp()
+        self._file = fixtures.MockPatchObject(
+            calendar_base.Standalone, 'file',
+            '[keystone_authtoken]\n'
+            'www_authenticate_uri = http://public.example/\n'
+            'auth_type = password\n'
+            f'auth_url = {self.keystone.url}/\n')
+        self._file.setUp()
+        self.world = calendar_base.Standalone(auth_strategy='keystone')
+        self.world.setUp()
+        self._server = cheroot_wsgi.Server(('127.0.0.1', 0), self.world,
+                                           numthreads=8)
+        self._server.prepare()
+        self._thread = threading.Thread(target=self._server.serve)
+        self._thread.start()
+        for number in range(3):
+            node = self.world.ironic.add(
+                name=f'gold-{number}', resource_class='gold',
+                provision_state='available')
+            hosts.add(self.world.engine, node.uuid, {})
+
+    @property
+    def page(self) -> str:
+        """Return where the page is."""
+        return (f'http://127.0.0.1:{self._server.bind_addr[1]}'
+                '/reservation/calendar/')
+
+    def lease(self, name: str, project: str) -> None:
+        """Make a lease of one host, from now on, for somebody's project."""
+        lease_create.create(self.world.engine, leases.LeaseAsk(
+            name=name, start=base.minute(2), end=base.minute(40),
+            wishes=(leases.Wish(1, 1),), project_id=project))
+
+    def forget_leases(self) -> None:
+        """Delete all leases."""
+        for lease in lease_find.page(self.world.engine, None, 100, None,
+                                     None):
+            lease_end.end(self.world.engine, lease.id)
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.stop()
+        self._thread.join()
+        self.world.cleanUp()
+        self._file.cleanUp()
+        self.keystone.cleanUp()
+
+
+class KeystoneTestCase(base.BrowserCase):
+    """A member of a project of Keystone's."""
+
+    @classmethod
+    def serve(cls):
+        """Start the service."""
+        return _Standalone()
+
+    def sign_in(self, project='red'):
+        """Fill in the form, and send it."""
+        page = self.page
+        page.goto(f'{self.service.page}?range=7&open=gold')
+        page.get_by_label('User', exact=True).fill('anna')
+        page.get_by_label('Password').last.fill('secret')
+        page.get_by_label('Project', exact=True).fill(project)
+        page.locator('#sign-in button.primary').click()
+
+    def test_member_sees_windows_without_names(self):
+        """Of others; of the own project everything, and no role besides."""
+        self.service.lease('ours', 'id-of-red')
+        self.service.lease('theirs', 'id-of-others')
+        self.sign_in()
+        expect(self.row('gold')).to_contain_text('3 of 3 free')
+        expect(self.row('gold').locator('.said')).to_contain_text(
+            '1 free from')
+        said = self.page.locator('.host-row .said')
+        expect(said.filter(has_text='of your lease ours')).to_have_count(1)
+        expect(said.filter(has_text='of somebody else')).to_have_count(1)
+        expect(self.page.locator('#user')).to_contain_text('anna · red')
+        self.assertNotIn('theirs', self.page.content())
+        self.check_accessible()
+
+    def test_member_books(self):
+        self.sign_in()
+        expect(self.row('gold')).to_be_visible()
+        self.page.keyboard.press('b')
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.page.keyboard.press('Enter')
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        made, = lease_find.page(self.service.world.engine, None, 100, None,
+                                None)
+        self.assertEqual('id-of-red', made.project_id)
+
+    def test_application_credential(self):
+        self.page.goto(self.service.page)
+        self.page.get_by_role('button', name='Application credential').click()
+        self.check_accessible()
+        self.page.get_by_label('ID of the credential').fill('a1b2c3')
+        self.page.get_by_label('Secret').fill('credential-secret')
+        self.page.locator('#sign-in button.primary').click()
+        expect(self.row('gold')).to_be_visible()
+
+    def test_token_is_revoked_elsewhere(self):
+        self.sign_in()
+        expect(self.row('gold')).to_be_visible()
+        for token in list(self.service.keystone.tokens._token_data):
+            self.service.keystone.end(token)
+        expect(self.page.locator('#sign-in')).to_contain_text(
+            'Your session has ended')

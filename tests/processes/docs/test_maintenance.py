@@ -1,0 +1,76 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The page on maintenance windows does what it shows, on a real Ironic."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from tests.inprocess.client import base
+
+PAGE = base.ROOT / 'doc' / 'source' / 'admin' / 'maintenance.rst'
+SCRIPT = base.EXAMPLES / 'maintenance.sh'
+
+
+class MaintenanceTest(base.ClientTestCase):
+    """Each example is run as a reader would run it."""
+
+    def test_a_class_is_in_maintenance_for_a_while(self):
+        """Ironic shows the reason while it lasts, and nothing of it then."""
+        self.ironic.enroll(2, prefix='copper', resource_class='copper')
+        done = self.command(SCRIPT, timeout=3 * base.TIMEOUT)
+        self.assertRegex(done.stdout, r'accepted +\| True')
+        self.assertEqual(1, len(re.findall(r'maintenance +\| True',
+                                           done.stdout)), done.stdout)
+        self.assertEqual(1, len(re.findall(r'maintenance +\| False',
+                                           done.stdout)), done.stdout)
+        self.assertRegex(done.stdout,
+                         r'New firmware \[maintenance window [0-9a-f-]{36}\]')
+
+    def test_what_somebody_else_has_set_stays(self):
+        """Of the reasons in Ironic, the window clears its own alone."""
+        one, other = self.ironic.enroll(2, prefix='zinc',
+                                        resource_class='zinc')
+        self.command('baremetal', 'node', 'maintenance', 'set', 'zinc-0',
+                     '--reason', 'broken fan')
+        window = self.json_of(
+            'baremetal', 'reservation', 'maintenance', 'create', 'firmware',
+            '--resource-class', 'zinc', '--duration', '4h')['uuid']
+        self.wait_for(window, {one.uuid: 'foreign', other.uuid: 'active'})
+        self.command('baremetal', 'reservation', 'maintenance', 'delete',
+                     window)
+        self.wait_for(window, {one.uuid: 'over', other.uuid: 'over'})
+        for name, shown in (('zinc-0', [True, 'broken fan']),
+                            ('zinc-1', [False, None])):
+            node = self.json_of('baremetal', 'node', 'show', name)
+            self.assertEqual(shown, [node['maintenance'],
+                                     node['maintenance_reason']])
+
+    def wait_for(self, window, states):
+        """Wait until the nodes of a window are in some states."""
+        deadline = time.monotonic() + base.TIMEOUT
+        found = None
+        while found != states:
+            self.assertLess(time.monotonic(), deadline, found)
+            found = {each['node_uuid']: each['state'] for each in self.json_of(
+                'baremetal', 'reservation', 'maintenance', 'show',
+                window)['nodes']}
+
+    def test_the_page_shows_all_of_the_script(self):
+        """Each part is on the page, and each part of the page is there."""
+        parts = re.findall(r'^# begin (\w+)$', SCRIPT.read_text(),
+                           flags=re.MULTILINE)
+        shown = re.findall(r':start-after: begin (\w+)$', PAGE.read_text(),
+                           flags=re.MULTILINE)
+        self.assertEqual(parts, shown)

@@ -1,0 +1,185 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whoever is killed while notices are sent, each one arrives."""
+
+from __future__ import annotations
+
+import collections
+import multiprocessing
+import threading
+import time
+
+import testtools
+
+from ironic_reservations import clock
+from ironic_reservations.db import connection
+from ironic_reservations.db import migrate
+from ironic_reservations.db import tables
+from ironic_reservations.engine import notices
+from ironic_reservations.model import leases
+from tests import world
+from tests.processes.notices import sender
+from tests.real import databases
+from tests.real import mail_server
+from tests.real import receivers
+
+NOTICES = 60
+KILLS = 2
+LONGEST = 120
+_SPAWN = multiprocessing.get_context('forkserver')
+_SPAWN.set_forkserver_preload(['tests.processes.notices.sender'])
+
+
+class _Case(testtools.TestCase):
+    """A database, and processes that send what is in its outbox."""
+
+    def setUp(self):
+        super().setUp()
+        self.url = self.useFixture(databases.Database(self.kind)).url
+        self.receiver = self.useFixture(receivers.Receiver())
+        self.mail = self.useFixture(mail_server.MailServer())
+        self.running = []
+        self.lock = threading.Lock()
+
+    def begin(self, options):
+        """Make the tables; gives nothing to anybody yet."""
+        self.options = options
+        self.conf = world.configured(self.url, **sender.options(), **options)
+        self.database = connection.Database(self.conf)
+        self.addCleanup(self.database.close)
+        migrate.upgrade(self.database)
+
+    def start(self):
+        """Start a process that sends."""
+        process = _SPAWN.Process(target=sender.run,
+                                 args=(self.url, self.options))
+        process.start()
+        self.addCleanup(process.join)
+        self.addCleanup(process.kill)
+        self.running.append(process)
+
+    def kill(self):
+        """Kill a process, which has not marked what it is sending."""
+        with self.lock:
+            process = self.running.pop(0)
+            process.kill()
+            process.join()
+
+    def write(self, count, kind=notices.Kind.ENDED):
+        """Write notices, each in a transaction of its own."""
+        now = clock.utc_now()
+        for number in range(count):
+            lease = leases.Lease(
+                world.new_uuid(), f'lease {number}', now, now,
+                leases.LeaseStatus.TERMINATED, now, user_id='anna')
+            with self.database.write() as opened:
+                notices.write(self.conf, opened, kind, lease, now)
+
+    def rows(self):
+        """Read what has become of the notices."""
+        with self.database.read() as opened:
+            return {row.notice_id: row.outcome for row in opened.execute(
+                tables.outbox.select())}
+
+    def until_delivered(self):
+        """Wait until all notices are marked."""
+        deadline = time.monotonic() + LONGEST
+        while set(self.rows().values()) != {'delivered'}:
+            self.assertLess(time.monotonic(), deadline, str(self.rows()))
+            time.sleep(0.1)
+
+
+class _Kills:
+    """To be run on each database."""
+
+    def test_one_killed_before_it_marks(self):
+        """What the receiver has taken, and nobody marked, comes again."""
+        self.begin(self.receiver.options())
+        again = []
+
+        def act(handler):
+            count = len(self.receiver.ids)
+            if count % 10 == 7 and len(again) < KILLS:
+                again.append(self.receiver.ids[-1])
+                self.kill()
+                self.start()
+            handler.answer(200)
+        self.receiver.act = act
+        self.write(NOTICES)
+        self.start()
+        self.until_delivered()
+        times = collections.Counter(self.receiver.ids)
+        self.assertEqual(self.rows().keys(), times.keys())
+        self.assertEqual(sorted(again), sorted(
+            ident for ident, count in times.items() if count > 1))
+        self.assertEqual(NOTICES + KILLS, times.total())
+        self.assertEqual([], self.receiver.wrong)
+
+    def test_of_two_each_notice_has_one(self):
+        """Without a kill, none comes twice; with kills, as many at most."""
+        self.begin(self.receiver.options())
+        kills = []
+        self.start()
+        self.start()
+        self.write(NOTICES)
+        self.until_delivered()
+        self.assertEqual(NOTICES, len(self.receiver.ids))
+        self.assertEqual(self.rows().keys(), set(self.receiver.ids))
+
+        def act(handler):
+            with self.lock:
+                now = len(kills) < KILLS and (
+                    len(self.receiver.ids) >= NOTICES + 10 * (1 + len(kills)))
+                if now:
+                    kills.append(1)
+            if now:
+                self.kill()
+                self.start()
+            handler.answer(200)
+        self.receiver.act = act
+        self.write(NOTICES)
+        self.until_delivered()
+        self.assertEqual(KILLS, len(kills))
+        self.assertEqual(self.rows().keys(), set(self.receiver.ids))
+        self.assertThat(len(self.receiver.ids) - 2 * NOTICES,
+                        testtools.matchers.LessThan(KILLS + 1))
+
+    def test_one_killed_before_it_marks_a_mail(self):
+        """The same mail comes again, and no other one beside it."""
+        self.begin(self.mail.options())
+
+        def act():
+            self.mail.act = lambda: None
+            self.kill()
+            self.start()
+        self.mail.act = act
+        self.write(3, notices.Kind.BROKEN)
+        self.start()
+        self.until_delivered()
+        first, second = self.mail.taken
+        self.assertEqual(first['Message-ID'], second['Message-ID'])
+        self.assertEqual(first.get_content(), second.get_content())
+        for ident in self.rows():
+            self.assertIn(ident, second.get_content())
+
+
+class TestKillsOnSqlite(_Kills, _Case):
+    kind = 'sqlite'
+
+
+class TestKillsOnMysql(_Kills, _Case):
+    kind = 'mysql'
+
+
+class TestKillsOnPostgresql(_Kills, _Case):
+    kind = 'postgresql'

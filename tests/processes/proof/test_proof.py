@@ -1,0 +1,38 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The proofs, on each of the databases."""
+
+from __future__ import annotations
+
+from tests.processes.proof import deaths
+from tests.processes.proof import races
+from tests.processes.proof import storm
+
+
+class MariadbTestCase(storm.KillsTestCase, races.RacesTestCase,
+                      deaths.DeathsTestCase):
+    kind = 'mysql'
+
+
+class PostgresqlTestCase(storm.KillsTestCase, races.RacesTestCase,
+                         deaths.DeathsTestCase):
+    kind = 'postgresql'
+
+
+class SqliteTestCase(storm.StormTestCase):
+    """One process with four threads."""
+
+    kind = 'sqlite'
+    processes = 1
+    client_processes = 4
+    clients_each = 10

@@ -1,0 +1,82 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The tests of a class once more, on MariaDB and on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import sys
+from typing import Any
+
+import testtools
+
+from ironic_reservations.db import connection
+from ironic_reservations.db import tables
+from tests import world
+from tests.real import databases
+
+
+class _Emptied(world.TestCase):
+    """One database for the tests of a class, emptied before each."""
+
+    kind: str
+    url: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        database = databases.Database(cls.kind)
+        database.setUp()
+        cls.addClassCleanup(database.cleanUp)
+        cls.url = database.url
+
+    def setUp(self) -> None:
+        database = connection.Database(world.configured(self.url))
+        with contextlib.closing(database):
+            # NOTE: all of them, for there are tests that drop one.
+            tables.metadata.create_all(database.engine)
+            with database.write() as opened:
+                for table in reversed(tables.metadata.sorted_tables):
+                    opened.execute(table.delete())
+        super().setUp()
+
+    def new_world(self, **options: Any) -> world.World:
+        return self.useFixture(world.World(self.url, **options))
+
+
+class _Empty(testtools.TestCase):
+    """A database without any table for each test."""
+
+    kind: str
+
+    def empty_database(self) -> str:
+        return self.useFixture(databases.Database(self.kind)).url
+
+
+def _also(first: type) -> Callable[[type], type]:
+    def decorate(case: type) -> type:
+        module = sys.modules[case.__module__]
+        for kind in databases.SERVERS:
+            name = f'{case.__name__}On{kind.title()}'
+            setattr(module, name, type(name, (first, case), {
+                'kind': kind, '__module__': case.__module__,
+                '__doc__': case.__doc__}))
+        return case
+    return decorate
+
+
+#: Adds the like of a test case on each server to its module.
+also = _also(_Emptied)
+#: The same for tests that begin without any table.
+also_empty = _also(_Empty)

@@ -1,0 +1,154 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The calendar as it is drawn, and as its pages are put together."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.client import calendar
+from ironic_reservations.client.charts import calendar as chart
+from tests.unit.client import test_charts
+from tests.unit.client import zones
+
+HOUR = 3600
+
+
+def of_class(name, hosts, *steps, **conditions):
+    """Return one class of a calendar."""
+    return {'resource_class': name, 'hosts': hosts, 'steps': steps,
+            'conditions': {'usable': hosts, **conditions}}
+
+
+def host(ident, *bookings, name=None, kind='gold', condition='usable'):
+    """Return one row of a calendar."""
+    return {'id': ident, 'name': name, 'resource_class': kind,
+            'condition': condition, 'bookings': bookings}
+
+
+def found(*classes, hosts=(), leases=(), hours=4):
+    """Return a calendar of some hours from noon on."""
+    return {'origin': '2030-01-31T12:00:00Z', 'end': hours * HOUR,
+            'now': 0, 'classes': classes, 'hosts': hosts, 'leases': leases,
+            'links': []}
+
+
+OURS = {'id': 'ours', 'own': True}
+THEIRS = {'id': None, 'own': False}
+
+
+class CalendarChartTest(testtools.TestCase):
+    """Bars for classes, and a line for each host."""
+
+    def test_classes(self):
+        """All, none, and half of four."""
+        self.assertEqual(
+            ['Hosts from 2030-01-31 12:00:00 UTC until 2030-01-31 16:00:00 '
+             'UTC', '',
+             'gold  4 host(s), at least 0 free (from 2030-01-31 13:00:00 UTC '
+             'until 2030-01-31', '14:00:00 UTC)',
+             '  1 broken',
+             '4 │' + '█' * 19,
+             '  │' + '█' * 19,
+             '  │' + '█' * 19 + ' ' * 19 + '█' * 38,
+             '0 │' + '█' * 19 + ' ' * 19 + '█' * 38,
+             '   12:00' + ' ' * 33 + '14:00' + ' ' * 28 + '16:00'],
+            [line.rstrip() for line in test_charts.drawn(
+                chart.CalendarChart(found(of_class(
+                    'gold', 4, (0, 4), (HOUR, 0), (2 * HOUR, 2),
+                    broken=1))), width=80)])
+
+    def test_hosts(self):
+        """Who has which one; what has no name is called by its ID."""
+        lines = test_charts.drawn(chart.CalendarChart(found(
+            of_class('gold', 3, (0, 1)), hosts=(
+                host('1', (0, HOUR, 1, 0, 0), (2 * HOUR, 3 * HOUR, 0, 1, 0),
+                     name='gold-1'),
+                host('2', (HOUR, 2 * HOUR, 2, -1, 0)),
+                host('3', name='gold-3', condition='broken'),
+                host('4', kind='silver')),
+            leases=(OURS, THEIRS))), width=29)
+        self.assertIn('gold-1 │█████·····▒▒▒▒▒·····', lines)
+        self.assertIn('host 2 │·····▓▓▓▓▓··········', lines)
+        self.assertIn('gold-3 │' + '×' * 20, lines)
+        self.assertNotIn('host 4', ' '.join(lines))
+        self.assertEqual('· free × broken ▒ planned █ leased ▓ reserved',
+                         ' '.join(' '.join(lines[-2:]).split()))
+
+    def test_nothing_is_open(self):
+        """It says so."""
+        self.assertIn('No node is open to leases here.',
+                      test_charts.drawn(chart.CalendarChart(found()),
+                                        width=80))
+
+    def test_a_terminal_without_blocks(self):
+        """ASCII only, and nothing fails; long names are cut."""
+        lines = test_charts.drawn(chart.CalendarChart(found(
+            of_class('gold', 1, (0, 1)), hosts=(
+                host('1', (0, HOUR, 1, 0, 0), name='a-very-long-name'),),
+            leases=(OURS,))), width=40, encoding='ascii')
+        self.assertTrue(any(line.startswith('a-very-long-> |#') for line in
+                            lines), lines)
+
+    def test_in_the_zone_of_the_machine(self):
+        """The window and its labels."""
+        self.useFixture(zones.Zone('Asia/Tokyo'))
+        lines = test_charts.drawn(chart.CalendarChart(
+            found(of_class('gold', 1, (0, 1))), local=True), width=80)
+        self.assertIn('Hosts from 2030-01-31 21:00:00 JST until 2030-02-01 '
+                      '01:00:00 JST', lines)
+
+    @given(st.lists(st.tuples(st.integers(0, 100), st.integers(1, 50),
+                              st.integers(0, 2)), max_size=5))
+    def test_what_is_drawn_free_is_free(self, spans):
+        """A column that a booking touches never looks free."""
+        bookings = [(start * 60, (start + length) * 60, had, -1, 0)
+                    for start, length, had in spans]
+        lines = test_charts.drawn(chart.CalendarChart(found(
+            of_class('gold', 1, (0, 1)), hosts=(host('1', *bookings),),
+            hours=3)), width=80)
+        row = next(line for line in lines if line.startswith('host 1'))
+        cells = row.partition('│')[2]
+        scale = len(cells) / (3 * HOUR)
+        for start, end, _had, _lease, _amount in bookings:
+            inside = cells[int(start * scale):int((end - 1) * scale) + 1]
+            self.assertNotIn('·', inside)
+
+
+class PagesTest(testtools.TestCase):
+    """Each page numbers its leases for itself."""
+
+    def test_a_lease_on_two_pages_is_one(self):
+        """Those without an id stay apart."""
+        whole = found(hosts=[host('1', (0, 1, 0, 0, 0), (1, 2, 0, 1, 0))],
+                      leases=[OURS, THEIRS])
+        calendar.add_page(whole, found(hosts=[
+            host('2', (0, 1, 0, 1, 0), (1, 2, 0, 0, 0), (2, 3, 2, -1, 0),
+                 (3, 4, 1, 2, 5))],
+            leases=[THEIRS, OURS, {'id': 'other', 'own': True}]))
+        self.assertEqual([OURS, THEIRS, THEIRS, {'id': 'other', 'own': True}],
+                         whole['leases'])
+        self.assertEqual([[0, 1, 0, 0, 0], [1, 2, 0, 2, 0],
+                          [2, 3, 2, -1, 0], [3, 4, 1, 3, 5]],
+                         whole['hosts'][1]['bookings'])
+
+    def test_the_next_page(self):
+        """Asked for below whatever path the service is known by here."""
+        self.assertIsNone(calendar.next_page(found()))
+        self.assertEqual(
+            '/v1/calendar?rows=true&marker=2',
+            calendar.next_page({'links': [
+                {'rel': 'next', 'href': 'https://far/baremetal/v1/calendar'
+                                        '?rows=true&marker=2'}]}))

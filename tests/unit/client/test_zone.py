@@ -1,0 +1,115 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The option ``--local``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import io
+import json
+
+from cliff import app
+from cliff import commandmanager
+from osc_lib.command import command
+import testtools
+
+from ironic_reservations.client import times
+from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import lease
+from ironic_reservations.client.osc import zone
+from tests.unit.client import zones
+
+EVENT = {'time': '2030-07-01T08:00:00.000000', 'status': 'UNDONE'}
+
+
+class One(zone.Zoned, command.ShowOne):
+    """A command with a time in, and some out."""
+
+    def get_parser(self, prog_name):
+        """Take a time."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--at', type=chart_command.instant)
+        return parser
+
+    def take_action(self, parsed_args):
+        """Show it, and others."""
+        at = parsed_args.at
+        return ('start_date', 'name', 'end_date', 'events', 'blocks'), (
+            at if at in (None, times.NOW) else at.isoformat(),
+            '2030-07-01T08:00:00', None, [EVENT], lease.Blocks([EVENT]))
+
+
+class Many(zone.Zoned, command.Lister):
+    """A list with times."""
+
+    def take_action(self, parsed_args):
+        """List two, the second of which has no time."""
+        return ('id', 'expires_at'), [('1', '2030-01-31T12:00:00+00:00'),
+                                      ('2', None)]
+
+
+class LocalTest(testtools.TestCase):
+    """In Berlin, which is two hours ahead in summer and one in winter."""
+
+    def setUp(self) -> None:
+        """Go there."""
+        super().setUp()
+        self.useFixture(zones.Zone('Europe/Berlin'))
+
+    def shown(self, kind, *words):
+        """Run a command; return what it prints as JSON."""
+        out = io.StringIO()
+        manager = commandmanager.CommandManager('no.such.namespace')
+        of = app.App('test', '1', manager, stdout=out)
+        run = kind(of, argparse.Namespace())
+        run.run(run.get_parser('test').parse_args([*words, '-f', 'json']))
+        return json.loads(out.getvalue())
+
+    def test_times_are_in_utc(self):
+        """Unless something else is asked for."""
+        found = self.shown(One, '--at', '2030-07-01 10:00')
+        self.assertEqual('2030-07-01T10:00:00+00:00', found['start_date'])
+        self.assertEqual([EVENT], found['events'])
+
+    def test_times_are_local(self):
+        """Those that are typed, and those that are shown at any depth."""
+        found = self.shown(One, '--at', '2030-07-01 10:00', '--local')
+        there = {'time': '2030-07-01T10:00:00+02:00', 'status': 'UNDONE'}
+        self.assertEqual({
+            'start_date': '2030-07-01T10:00:00+02:00',
+            'name': '2030-07-01T08:00:00', 'end_date': None,
+            'events': [there], 'blocks': [there]}, found)
+        self.assertEqual(
+            ['2030-01-31T13:00:00+01:00', None],
+            [each['expires_at'] for each in self.shown(Many, '--local')])
+
+    def test_a_zone_that_is_typed_is_kept(self):
+        """``--local`` is about times without one."""
+        for option in ((), ('--local',)):
+            found = self.shown(One, '--at', '2030-07-01T10:00+09:00', *option)
+            self.assertEqual(
+                datetime.datetime(2030, 7, 1, 1, tzinfo=datetime.UTC),
+                times.told(found['start_date']))
+
+    def test_now_is_now_anywhere(self):
+        """It has no zone."""
+        self.assertEqual('now', self.shown(One, '--at', 'now',
+                                           '--local')['start_date'])
+
+    def test_the_ends_of_the_calendar(self):
+        """Where the local time would leave it, the time stays as it is."""
+        self.assertEqual(
+            '9999-12-31T23:59:00+00:00',
+            self.shown(One, '--at', '9999-12-31T23:59:00+00:00',
+                       '--local')['start_date'])

@@ -1,0 +1,180 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Demands that slide: whatever can be had is found, and kept."""
+
+import dataclasses
+import itertools
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import slides
+from tests.judges import oracle
+
+LIMITS = budget.Limits(search=200_000, swap=2_000_000)
+MANY = 20_000
+STEPS = 2_000_000_000
+
+
+@st.composite
+def _cases(draw):
+    """Give a case whose last demands slide, with how far each may."""
+    case = draw(oracle.cases(demands=3) | oracle.shared_cases(
+        most=3, demands=3))
+    count = draw(st.integers(1, min(2, len(case.demands))))
+    return case, [(draw(st.integers(0, 4)), draw(st.booleans()))
+                  for _ in range(count)]
+
+
+def _split(case, room):
+    """Return what is firm, and what slides."""
+    firm = case.demands[:len(case.demands) - len(room)]
+    return firm, [
+        slides.Sliding((demand,), demand.start, demand.start + far,
+                       demand.start + far if there else None)
+        for demand, (far, there) in zip(case.demands[len(firm):], room,
+                                        strict=True)]
+
+
+def _possible(case, firm, sliding):
+    """Tell whether any starts would do, whatever they are."""
+    return any(oracle.exists(
+        dataclasses.replace(case, demands=(*firm, *(
+            demand for each, start in zip(sliding, starts, strict=True)
+            for demand in each.at(start)))),
+        [each.least for each in case.demands])
+        for starts in itertools.product(*(
+            range(each.earliest, each.latest + 1) for each in sliding)))
+
+
+class TestSlides(testtools.TestCase):
+    """For nodes of Ironic, for compute hosts, and for both together."""
+
+    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.given(_cases(), st.sampled_from((1, 2, 3)))
+    def test_what_can_be_had_is_found(self, drawn, grain):
+        case, room = drawn
+        firm, sliding = _split(case, room)
+        found = slides.slide(case.timeline, firm, sliding, grain, LIMITS,
+                             MANY, STEPS)
+        possible = _possible(case, firm, sliding)
+        if isinstance(found, slides.Slid):
+            self.assertTrue(possible)
+            for start, each in zip(found.starts, sliding, strict=True):
+                self.assertTrue(each.earliest <= start <= each.latest)
+            demands = [*firm, *(
+                demand for start, each in zip(found.starts, sliding,
+                                              strict=True)
+                for demand in each.at(start))]
+            for demand, granted in zip(demands, found.plan.granted,
+                                       strict=True):
+                self.assertLessEqual(demand.least, len(granted))
+                self.assertEqual(
+                    {(demand.start, demand.end)},
+                    {(each.start, each.end) for each in granted})
+            kept = {each.id: each for each in
+                    found.plan.timeline.promised()}
+            for each in case.there:
+                self.assertEqual((each.start, each.end),
+                                 (kept[each.id].start, kept[each.id].end))
+            self.assertTrue(oracle.sound(
+                case.capacities, tuple(found.plan.timeline.promised())))
+        else:
+            self.assertFalse(possible)
+            self.assertTrue(found, 'not proved, although all was tried')
+
+    def _one_node(self, *windows):
+        return oracle.Case((None,), tuple(
+            bookings.Booking(f'there {number}', *window, 0, 1)
+            for number, window in enumerate(windows)), ())
+
+    def test_it_stays_where_it_is(self):
+        """Even where it could begin earlier."""
+        found = slides.slide(self._one_node().timeline, (), [slides.Sliding(
+            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9, 5)])
+        self.assertEqual((5,), found.starts)
+
+    def test_it_begins_as_early_as_it_can(self):
+        found = slides.slide(
+            self._one_node((1, 3), (4, 7)).timeline, (), [slides.Sliding(
+                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9)])
+        self.assertEqual((7,), found.starts)
+
+    def test_even_starts_come_first(self):
+        found = slides.slide(
+            self._one_node((0, 7)).timeline, (), [slides.Sliding(
+                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9)], 5)
+        self.assertEqual((7,), found.starts)
+        found = slides.slide(
+            self._one_node((0, 7)).timeline, (), [slides.Sliding(
+                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 10)], 5)
+        self.assertEqual((10,), found.starts)
+
+    def test_one_that_makes_room_goes_where_another_one_made_room(self):
+        """What is firm pushes one, which pushes the next one."""
+        found = slides.slide(
+            self._one_node().timeline,
+            (bookings.Demand('firm', 0, 3, 1, 1, 1),),
+            [slides.Sliding((bookings.Demand('a', 0, 3, 1, 1, 1),), 0, 6, 0),
+             slides.Sliding((bookings.Demand('b', 3, 6, 1, 1, 1),), 0, 6, 3)])
+        self.assertEqual({3, 6}, set(found.starts))
+
+    def test_what_is_not_permitted_is_not_tried(self):
+        found = slides.slide(self._one_node().timeline, (), [slides.Sliding(
+            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 0)],
+            permits=lambda starts: False)
+        self.assertIs(True, found)
+
+    def test_what_is_not_permitted_proves_nothing_of_other_starts(self):
+        """It may be permitted where nothing lets go."""
+        found = slides.slide(self._one_node().timeline, (), [slides.Sliding(
+            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9)],
+            permits=lambda starts: starts == {0: 3})
+        self.assertIs(False, found)
+
+    def test_all_are_permitted_together(self):
+        found = slides.slide(
+            oracle.Case((None, None), (), ()).timeline, (), [
+                slides.Sliding((bookings.Demand(name, 0, 2, 1, 1, 3),), 0, 9)
+                for name in 'ab'],
+            permits=lambda starts: len(set(starts.values())) == len(starts))
+        self.assertEqual({0, 2}, set(found.starts))
+
+    def _hard(self):
+        """Give what can only be refused after looking for long."""
+        return (self._one_node((0, 4), (5, 9)).timeline, (), [slides.Sliding(
+            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 6)])
+
+    def test_it_is_given_up_after_so_many_steps(self):
+        """Of all plans together."""
+        self.assertIs(True, slides.slide(*self._hard()))
+        self.assertIs(False, slides.slide(*self._hard(), steps=0))
+        self.assertIs(False, slides.slide(*self._hard(), steps=2))
+
+    def test_it_is_given_up_when_it_is_late(self):
+        looks = []
+
+        def late():
+            looks.append(True)
+            return len(looks) > 2
+        self.assertIs(False, slides.slide(*self._hard(), late=late))
+
+    def test_it_is_given_up_after_so_many_plans(self):
+        """Which proves nothing."""
+        found = slides.slide(
+            self._one_node((0, 4), (5, 9)).timeline, (), [slides.Sliding(
+                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 6)], tries=1)
+        self.assertIs(False, found)

@@ -1,0 +1,50 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Each kind of notice has a template, and is told of to the operator."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import string
+
+import testtools
+
+from ironic_reservations.model import notices
+
+ROOT = pathlib.Path(__file__).parents[2]
+TEMPLATES = ROOT / 'ironic_reservations' / 'notice_templates'
+PAGE = ROOT / 'doc' / 'source' / 'admin' / 'notices.rst'
+#: Those that are no notices themselves.
+AROUND = ('entry', 'digest')
+
+
+class TestKinds(testtools.TestCase):
+
+    def test_each_has_a_template(self):
+        self.assertEqual(
+            sorted([*(kind.value for kind in notices.Kind), *AROUND]),
+            sorted(path.stem for path in TEMPLATES.iterdir()))
+
+    def test_each_has_a_row_in_the_guide(self):
+        table = PAGE.read_text().partition('The notifications on')[0]
+        self.assertEqual(
+            {kind.value for kind in notices.Kind},
+            set(re.findall(r'^   \* - ``(\w+)``$', table, re.MULTILINE)))
+
+    def test_guide_has_each_placeholder(self):
+        page = PAGE.read_text()
+        used = {name for path in TEMPLATES.iterdir() for name in
+                string.Template(path.read_text()).get_identifiers()}
+        self.assertEqual(set(), {
+            name for name in used if f'``${name}``' not in page})
