@@ -25,6 +25,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
@@ -34,6 +35,7 @@ from ironic_reservations.model import reasons
 _n = tables.nodes.c
 _r = tables.reservations.c
 _m = tables.maintenance_nodes.c
+_h = tables.holds.c
 
 Condition = sa.ColumnElement[bool]
 
@@ -46,6 +48,18 @@ def live(now: datetime.datetime) -> Condition:
     return sa.and_(_r.immediate == 1, sa.or_(
         _r.state.in_((facts.State.STARTING.value, facts.State.IN_USE.value)),
         sa.and_(_r.state == facts.State.RESERVED.value, _r.expires_at > now)))
+
+
+def being_made() -> Condition:
+    """Return whether a row of ``reservations`` may come to nothing yet.
+
+    Its hold is still being written, and it ends where that cannot be had.
+    """
+    # EXISTS (SELECT ... FROM holds
+    #   WHERE owner = reservations.uuid AND state = 'promising')
+    return sa.exists().where(
+        _h.owner == _r.uuid,
+        _h.state == holds.HoldState.PROMISING.value)
 
 
 def has_node(now: datetime.datetime) -> Condition:

@@ -66,6 +66,15 @@ def read_by_uuid(connection: sa.Connection,
     return None if row is None else _reservation(row)
 
 
+def read_being_made(connection: sa.Connection, uuid: str) -> bool:
+    """Return whether a reservation may come to nothing yet."""
+    # SELECT id FROM reservations WHERE uuid = ? AND immediate = 1
+    #   AND (its hold is being written)
+    return connection.execute(sa.select(_r.id).where(
+        _r.uuid == uuid, _r.immediate == 1,
+        conditions.being_made())).first() is not None
+
+
 def read_with_generation(connection: sa.Connection, uuid: str
                          ) -> tuple[facts.Reservation, int] | None:
     """Read one reservation, live or not, and the generation of its node.
@@ -280,10 +289,13 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
               limit: int | None) -> list[facts.Reservation]:
     """Read live reservations in an order that never changes between pages.
 
+    One that may come to nothing yet is not among them.
+
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
     :param marker: the last one of the page before.
     """
-    query = sa.select(*_SHOWN).where(conditions.live(now))
+    query = sa.select(*_SHOWN).where(conditions.live(now),
+                                     ~conditions.being_made())
     for column, value in ((_r.node_uuid, node_uuid),
                           (_r.instance_uuid, instance_uuid),
                           (_r.project_id, project_id)):

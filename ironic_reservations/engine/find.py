@@ -53,6 +53,29 @@ def get(engine: Engine, uuid: str) -> facts.Reservation:
     return reservation
 
 
+def get_as_made(engine: Engine, uuid: str) -> tuple[facts.Reservation, bool]:
+    """Read one live reservation, and whether it may come to nothing yet.
+
+    :raises ReservationNotFound: there is none, or it has expired.
+    """
+    if engine.placement is None:
+        return get(engine, uuid), False
+    with engine.database.snapshot() as connection:
+        reservation = db_reservations.read_by_uuid(connection, uuid)
+        being_made = db_reservations.read_being_made(connection, uuid)
+    if reservation is None or not reservation.live(engine.clock()):
+        raise errors.ReservationNotFound(unknown(uuid))
+    return reservation, being_made
+
+
+def being_made(reservation: facts.Reservation) -> errors.PlacementUnavailable:
+    """Return the refusal to tell of what may come to nothing yet."""
+    return errors.PlacementUnavailable(
+        f'The reservation {reservation.uuid} is still being made: its node '
+        f'{reservation.node_uuid} is not held in Placement yet. Ask again, or '
+        'send the request that makes it once more.')
+
+
 def live(connection: sa.Connection, uuid: str, now: datetime.datetime,
          permitted: facts.Reservation | None = None
          ) -> tuple[facts.Reservation, seen.Seen]:

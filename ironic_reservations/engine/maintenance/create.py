@@ -196,10 +196,11 @@ class _Plan:
             missing = [name for name in ask.nodes if name not in named]
             if missing:
                 raise errors.InvalidValue(
-                    'nodes: Ironic has no node '
+                    'nodes: no node is known as '
                     + ', '.join(missing[:_TOLD])
-                    + '. Send names or UUIDs of nodes; compute hosts of Nova '
-                    'have no maintenance in Ironic.')
+                    + '. Send names or UUIDs of nodes; one that was enrolled '
+                    'just now is known within seconds, and compute hosts of '
+                    'Nova have no maintenance in Ironic.')
             there = list({named[name].uuid: named[name]
                           for name in ask.nodes}.values())
         there = [node for node in there if (

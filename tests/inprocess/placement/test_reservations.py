@@ -23,6 +23,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import tables
+from ironic_reservations.engine import find
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
@@ -301,6 +302,27 @@ class TestUnansweredWrites(held_reservations.TestCase):
         made = self.reserve(node, instance_uuid=instance)
         self.assertEqual([made.uuid], list(self.world.reservations()))
         self.assert_clean()
+
+    def test_what_may_come_to_nothing_is_not_told(self) -> None:
+        node, instance = self.enrol(), world.new_uuid()
+        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        self.assertRaises(faults.Died, self.reserve, node, engine=died,
+                          instance_uuid=instance)
+        [row] = self.rows()
+        self.assertEqual((node, True), self.read_as_made(row.owner))
+        self.assertEqual([], find.page(self.engine, find.Query()))
+        self.wait()
+        self.recover()
+        self.assertRaises(errors.ReservationNotFound, find.get_as_made,
+                          self.engine, row.owner)
+        made = self.reserve(node, instance_uuid=instance)
+        self.assertEqual((node, False), self.read_as_made(made.uuid))
+        self.assertEqual([made], find.page(self.engine, find.Query()))
+        self.assert_clean()
+
+    def read_as_made(self, uuid: str) -> tuple[str, bool]:
+        found, being_made = find.get_as_made(self.engine, uuid)
+        return found.node_uuid, being_made
 
     def patch_pause(self) -> None:
         self.useFixture(world.fixtures.MonkeyPatch(

@@ -28,7 +28,7 @@ class MaintenanceTest(base.ClientTestCase):
 
     def test_a_class_is_in_maintenance_for_a_while(self):
         """Ironic shows the reason while it lasts, and nothing of it then."""
-        self.ironic.enroll(2, prefix='copper', resource_class='copper')
+        self.enroll(2, 'copper')
         done = self.command(SCRIPT, timeout=3 * base.TIMEOUT)
         self.assertRegex(done.stdout, r'accepted +\| True')
         self.assertEqual(1, len(re.findall(r'maintenance +\| True',
@@ -40,8 +40,7 @@ class MaintenanceTest(base.ClientTestCase):
 
     def test_what_somebody_else_has_set_stays(self):
         """Of the reasons in Ironic, the window clears its own alone."""
-        one, other = self.ironic.enroll(2, prefix='zinc',
-                                        resource_class='zinc')
+        one, other = self.enroll(2, 'zinc')
         self.command('baremetal', 'node', 'maintenance', 'set', 'zinc-0',
                      '--reason', 'broken fan')
         window = self.json_of(
@@ -56,6 +55,25 @@ class MaintenanceTest(base.ClientTestCase):
             node = self.json_of('baremetal', 'node', 'show', name)
             self.assertEqual(shown, [node['maintenance'],
                                      node['maintenance_reason']])
+
+    def enroll(self, count, resource_class):
+        """Enroll nodes, and wait until a window would have all of them."""
+        nodes = self.ironic.enroll(count, prefix=resource_class,
+                                   resource_class=resource_class)
+        deadline = time.monotonic() + base.TIMEOUT
+        known, answer = (), None
+        while len(known) != count:
+            self.assertLess(time.monotonic(), deadline, answer)
+            answer = self.ironic.session.post(
+                f'{self.ironic.url}/v1/maintenances?dry_run=true',
+                json={'name': 'firmware', 'resource_class': resource_class,
+                      'ends_at': '2999-01-01T00:00:00Z'},
+                headers={'OpenStack-API-Version':
+                         'baremetal-reservation latest'},
+                timeout=base.TIMEOUT).json()
+            # NOTE: it is refused while no node of the class is known.
+            known = answer.get('maintenance', {}).get('nodes', ())
+        return nodes
 
     def wait_for(self, window, states):
         """Wait until the nodes of a window are in some states."""

@@ -216,6 +216,7 @@ class ReservationsController(rest.Controller):
         :param action: what is to be done to it, besides reading.
         :raises ReservationNotFound: it is not there for the caller.
         :raises Forbidden: the caller sees it, and may not do that.
+        :raises PlacementUnavailable: it may come to nothing yet.
         """
         try:
             uuid = basic.Uuid.validate(ident)
@@ -223,7 +224,7 @@ class ReservationsController(rest.Controller):
             raise errors.ReservationNotFound(
                 f'There is no reservation {ascii(ident)[:80]}: that is not '
                 'a UUID.') from exc
-        reservation = find.get(self._engine, uuid)
+        reservation, being_made = find.get_as_made(self._engine, uuid)
         if not _may(self._enforcer, call, 'get', reservation):
             if reservation.project_id != call.context.project_id:
                 raise errors.ReservationNotFound(find.unknown(uuid))
@@ -231,6 +232,8 @@ class ReservationsController(rest.Controller):
         if action is not None:
             self._enforcer.authorize(call.context, _POLICY + action,
                                      _target(reservation))
+        if being_made and action != 'delete':
+            raise find.being_made(reservation)
         return reservation
 
 
