@@ -167,7 +167,9 @@ class Tenants:
 
     def _end(self) -> None:
         lease = self._one()
-        self._journal.note(ending=lease.project_id)
+        # NOTE: it may be over by itself, and is forgotten all the same.
+        self._journal.note(ending=lease.project_id,
+                           end=lease.end.timestamp())
         lease_end.end(self._engine, lease.id)
 
     def _deploy(self) -> None:
@@ -178,6 +180,6 @@ class Tenants:
                                    booking.reservation_id)
             answer = requests.put(
                 f'{self._ironic_url}/v1/nodes/{booking.node_uuid}'
-                '/states/provision', json={'target': 'active'}, timeout=30,
+                '/states/provision', json={'target': 'active'}, timeout=60,
                 headers={'X-Project-Id': str(lease.project_id)})
             passage.close(self._engine, opened, answer.ok)
