@@ -109,7 +109,7 @@ def deploy(url: str, ironic_url: str, path: str,
             f'{ironic_url}/v1/nodes/{each.node_uuid}/states/provision',
             json={'target': 'active'},
             headers={'X-Project-Id': each.project_id},
-            timeout=10).status_code
+            timeout=60).status_code
         journal.note(answered=each.lease_id, status=status)
         passage.close(engine, through, status == 202)
     journal.note(finished=os.getpid())
