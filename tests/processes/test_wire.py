@@ -16,6 +16,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from concurrent import futures
 import contextlib
 import queue
 import random
@@ -29,7 +31,8 @@ from tests.processes import database_proxy
 from tests.processes import wire
 
 _COMMIT = b'Q\x00\x00\x00\x0bCOMMIT\x00'
-_SOON = 10.0
+#: What takes so long hangs, also on a machine that has other things to do.
+_SOON = 60.0
 _REQUEST = (b'DELETE /v1/leases/l HTTP/1.1\r\nHost: x\r\n'
             b'Content-Length: 2\r\n\r\n{}')
 
@@ -75,6 +78,19 @@ class _TestCase(unittest.TestCase):
         connection.sendall(data)
         return connection
 
+    def _once(self, happened: Callable[[], bool], look: Callable[[], bool]
+              ) -> futures.Future[bool]:
+        """Look at something once something has happened, and not later.
+
+        NOTE: on the loop itself, where nothing comes in between: this thread
+        may go on when it is over.
+        """
+        async def watch() -> bool:
+            while not happened():
+                await asyncio.sleep(0)
+            return look()
+        return asyncio.run_coroutine_threadsafe(watch(), self.net.loop)
+
 
 class BalancerTestCase(_TestCase):
     """In front of the APIs."""
@@ -82,12 +98,12 @@ class BalancerTestCase(_TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.late: queue.Queue[str] = queue.Queue()
-        with socket.socket() as nobody:
-            nobody.bind(('127.0.0.1', 0))
-            self.balancer = balancer.Balancer(
-                self.net, (nobody.getsockname(),
-                           ('127.0.0.1', self.server.port)),
-                random.Random(1), lambda what: self.late.put(what.line))
+        # NOTE: bound, not listening, so that nobody else can take the port.
+        nobody = self.enterContext(socket.socket())
+        nobody.bind(('127.0.0.1', 0))
+        self.balancer = balancer.Balancer(
+            self.net, (nobody.getsockname(), ('127.0.0.1', self.server.port)),
+            random.Random(1), lambda what: self.late.put(what.line))
 
     def test_request_goes_to_one_that_is_there(self) -> None:
         """And its answer comes back."""
@@ -122,9 +138,10 @@ class BalancerTestCase(_TestCase):
         """A storm is over once it has been delivered."""
         self.assertFalse(self.balancer.holds)
         self.balancer.arm(balancer.HOLD, 0.2)
+        held = self._once(lambda: not self.late.empty(),
+                          lambda: self.balancer.holds)
         connection = self._send(self.balancer.port, _REQUEST)
-        self.late.get(timeout=_SOON)
-        self.assertTrue(self.balancer.holds)
+        self.assertTrue(held.result(_SOON))
         self.assertIn(b'204', connection.recv(65536))
         self.assertFalse(self.balancer.holds)
 
@@ -258,9 +275,11 @@ class DatabaseProxyTestCase(_TestCase):
         """The COMMIT is carried out; nothing comes, until it is cut."""
         self.proxy.arm(database_proxy.MUTE, lambda: self.happened.put(
             'mute'), 0.2)
+        busy = self._once(lambda: not self.happened.empty(),
+                          lambda: self.proxy.busy)
         connection = self._send(self.proxy.port, _COMMIT)
         self.assertEqual(_COMMIT, self.server.got.get(timeout=_SOON))
-        self.assertTrue(self.proxy.busy)
+        self.assertTrue(busy.result(_SOON))
         with contextlib.suppress(ConnectionResetError):
             self.assertEqual(b'', connection.recv(99))
         self.assertEqual('mute', self.happened.get_nowait())
