@@ -427,12 +427,19 @@ class TestTogether(_TestCase):
 
     def run_together(self, act, count):
         """Have one read, and others come while it does."""
-        with mock.patch.object(self.cache, '_read', self.slow):
+        waiting, join = [], snapshots._Reading.join
+
+        def joined(reading):
+            waiting.append(reading)
+            join(reading)
+        with mock.patch.object(self.cache, '_read', self.slow), (
+                mock.patch.object(snapshots._Reading, 'join', joined)):
             first, one = self.start(1)
             self.assertTrue(self.began.wait(30))
             act()
             others, found = self.start(count)
-            self.wait_until(lambda: self.cache._next is not None)
+            # NOTE: one of them is to read, and the others wait for it.
+            self.wait_until(lambda: len(waiting) == count - 1)
             self.assertFalse(self.cache._lock.locked())
             self.go_on.set()
             for thread in first + others:
@@ -453,8 +460,7 @@ class TestTogether(_TestCase):
         self.assertEqual(8, len(found))
         for each in found:
             self.assertEqual(1, len(self.promised(each)))
-        # NOTE: who comes while the second one reads has a third.
-        self.assertLessEqual(len(self.readings), 4)
+        self.assertEqual(2, len(self.readings))
 
     def test_failure_is_told_to_all_who_wait(self):
         for error, told in (
