@@ -85,7 +85,8 @@ class TestEnforcement(world.TestCase):
         self.leasing = leasing.Leasing(self.new_world(
             leases__enforcement_url=self._url(self.service),
             leases__enforcement_token='secret',
-            leases__enforcement_timeout=0.5))
+            # NOTE: longer than a busy machine takes to answer.
+            leases__enforcement_timeout=60))
         self.leasing.hosts(2)
 
     def _serve(self):
@@ -111,6 +112,8 @@ class TestEnforcement(world.TestCase):
             self.service.raw = raw
             yield raw
         self.service.never = True
+        self.leasing.world.conf.set_override('enforcement_timeout', 0.5,
+                                             'leases')
         yield 'never answers'
         self.leasing.world.conf.set_override(
             'enforcement_url', 'http://127.0.0.1:1/', 'leases')
@@ -279,6 +282,7 @@ class TestEnforcement(world.TestCase):
             waiting.join(0.001)
         self.service.never = False
         lease.append(other.create(1, 3))
+        self.service.go_on.set()
         waiting.join()
         self.assertEqual([lease[0].id],
                          [each.id for each in self.leasing.all()])
