@@ -38,6 +38,8 @@ FOLDER = 'PLACEMENT_FAULTS'
 ERROR, ERROR_DONE = 'error', 'error-done'
 #: It is done too late, or done and answered too late.
 LATE, ANSWERED_LATE = 'late', 'answered-late'
+#: It is done once the test lets it go, see :func:`let_go`.
+HELD = 'held'
 #: SIGKILL before, in the middle of, and after the work.
 KILLED, KILLED_WITHIN, KILLED_DONE = 'killed', 'killed-within', 'killed-done'
 ALL = (ERROR, ERROR_DONE, LATE, ANSWERED_LATE, KILLED, KILLED_WITHIN,
@@ -59,6 +61,21 @@ def ask(folder: str, faults: Iterable[str], seconds: float,
                      ).touch()
 
 
+def let_go(folder: str) -> None:
+    """Have what is held done now."""
+    _gate(folder).touch()
+
+
+def done(folder: str) -> int:
+    """Return how many of those that were held have been done since."""
+    return len([*_gate(folder).parent.glob(f'{_gate(folder).name}-*')])
+
+
+def _gate(folder: str) -> pathlib.Path:
+    # NOTE: beside it: each file in the folder is a fault.
+    return pathlib.Path(folder + '.go')
+
+
 def left(folder: str) -> int:
     """Tell how many have not happened yet."""
     return len(os.listdir(folder))
@@ -78,6 +95,8 @@ def _serve(application: Application, environ: dict[str, Any],
     fault, seconds = _take(environ)
     if fault == LATE:
         time.sleep(seconds)
+    while fault == HELD and not _gate(os.environ[FOLDER]).exists():
+        time.sleep(0.05)
     if fault == KILLED:
         _die()
     if fault == ERROR:
@@ -97,6 +116,9 @@ def _serve(application: Application, environ: dict[str, Any],
         return _fail(start_response)
     if fault == ANSWERED_LATE:
         time.sleep(seconds)
+    if fault == HELD:
+        gate = _gate(os.environ[FOLDER])
+        gate.with_name(f'{gate.name}-{os.getpid()}').touch()
     start_response(*said[0])
     return [body]
 
