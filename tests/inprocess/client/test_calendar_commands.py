@@ -139,20 +139,20 @@ class CalendarTest(testtools.TestCase):
     def test_the_command(self) -> None:
         """A picture, or what a program reads."""
         self.book('ours')
-        out, told = self.command('--hosts').communicate(timeout=60)
+        out, told = self.command('--hosts').communicate(timeout=240)
         self.assertEqual('', told)
         for words in ('Hosts from 2050-01-01 10:00:00 UTC until',
                       'gold  3 host(s), at least 1 free', 'silver  2 host(s)',
                       'n0 ', '▒ planned'):
             self.assertIn(words, out)
-        out, told = self.command('-f', 'json').communicate(timeout=60)
+        out, told = self.command('-f', 'json').communicate(timeout=240)
         self.assertEqual(
             [[[0, 3], [7200, 1], [14400, 3]], [[0, 2]]],
             [each['steps'] for each in json.loads(out)['classes']])
         for words, hint in ((('--watch', '-f', 'json'), '--watch draws'),
                             (('--watch', '0'), 'not a number of seconds')):
             process = self.command(*words)
-            out, told = process.communicate(timeout=60)
+            out, told = process.communicate(timeout=240)
             self.assertEqual(('', True), (out, hint in told), told)
             self.assertNotEqual(0, process.returncode)
 
@@ -166,7 +166,7 @@ class CalendarTest(testtools.TestCase):
         lease.LeaseManager(self.ironic).delete(made.id)
         self.wait_for(process, 'gold  3 host(s), at least 3 free')
         process.send_signal(signal.SIGINT)
-        _out, told = process.communicate(timeout=60)
+        _out, told = process.communicate(timeout=240)
         self.assertEqual((0, ''), (process.returncode, told))
 
     def wait_for(self, process: subprocess.Popen[str], words: str) -> None:

@@ -27,7 +27,7 @@ from ironic_reservations.clouds import placement
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import small_keystone
 
-PATIENCE = 20
+PATIENCE = 120
 
 
 class TestHiddenVersions(testtools.TestCase):

@@ -47,7 +47,7 @@ class WarningsTest(testtools.TestCase):
              'import importlib, sys; sys.argv = ["command", "--help"]; '
              f'importlib.import_module("{module}").main()'],
             cwd=_ROOT, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=240)
 
     def test_no_command_shows_warnings_of_other_packages(self):
         """Nothing of eventlet, which none of them uses."""
@@ -65,5 +65,5 @@ class WarningsTest(testtools.TestCase):
              'from oslo_service import backend\n'
              'print(backend.get_backend_type().value)'],
             cwd=_ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=60)
+            text=True, timeout=240)
         self.assertEqual('threading\n', done.stdout, done.stderr)

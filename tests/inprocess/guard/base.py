@@ -32,7 +32,8 @@ from tools import enrolment
 PROOF = 'OpenStack-Baremetal-Reservation'
 OURS = {'OpenStack-API-Version': 'baremetal-reservation latest'}
 _VERSION = 'X-OpenStack-Ironic-API-Version'
-_WAIT = 30
+#: What takes so long hangs, also on a machine that has other things to do.
+_WAIT = 120
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ironic_reservations.guard import service
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import small_keystone
 
-PATIENCE = 20
+PATIENCE = 120
 
 
 class TestAuthenticated(testtools.TestCase):

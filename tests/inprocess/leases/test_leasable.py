@@ -21,7 +21,8 @@ import testtools
 
 from tests.real import ironic as real_ironic
 
-_WITHIN = 60
+#: What takes so long hangs, also on a machine that has other things to do.
+_WITHIN = 240
 _CLOSED = 'CUSTOM_CLOSED'
 
 

@@ -30,7 +30,7 @@ from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests.real import broker
 
-_PATIENCE = 30
+_PATIENCE = 120
 
 
 class _Endpoint:

@@ -211,7 +211,7 @@ class TestSamples(testtools.TestCase):
     def _generate(self, program, *arguments):
         done = subprocess.run(
             [pathlib.Path(sys.executable).with_name(program), *arguments],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=240)
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
 

@@ -143,7 +143,7 @@ class TestLoop(world.TestCase):
         made = loop.Loop('work', [loop.Task(act), self._task('b')])
         made.start()
         self.addCleanup(made.stop)
-        self.assertTrue(begun.wait(10))
+        self.assertTrue(begun.wait(60))
         made.stop()
         self.assertTrue(ended.is_set())
         self.assertEqual([], self.done)
@@ -155,5 +155,5 @@ class TestLoop(world.TestCase):
             made.start()
             self.addCleanup(made.stop)
             for _ in range(3):
-                self.assertTrue(looked.acquire(timeout=10))
+                self.assertTrue(looked.acquire(timeout=60))
                 made.wake()

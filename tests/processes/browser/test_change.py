@@ -202,7 +202,8 @@ class ChangeTestCase(base.BrowserCase):
 
     def wait_until_active(self, name):
         """Wait until a lease has started."""
-        for _ in range(100):
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
             if self.service.leases()[name]['status'] == 'ACTIVE':
                 return
             time.sleep(0.2)

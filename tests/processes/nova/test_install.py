@@ -75,7 +75,7 @@ class InstallTest(testtools.TestCase):
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-c', _LOAD],
             env={**os.environ, 'PYTHONPATH': str(site)}, text=True,
-            capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+            capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertEqual(
             ['nova.virt.ironic_reservations.driver '

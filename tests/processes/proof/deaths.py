@@ -72,7 +72,7 @@ class DeathsTestCase(ground.GroundTestCase):
                 'reserved': states.count('reserved')}
 
     def _wait_for_row(self, table: sa.Table, state: str) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if any(row.get('state') == state for row in self.rows(table)):
                 return

@@ -51,7 +51,7 @@ class TestFirstStart(migrating.MigrationTestCase):
                    for _ in range(4)]
         for process in started:
             process.start()
-        outcomes = [left_over.get(timeout=60)[1] for _ in started]
+        outcomes = [left_over.get(timeout=240)[1] for _ in started]
         for process in started:
             process.join()
         self.assertEqual([migrate.head()] * 4, outcomes)

@@ -197,7 +197,8 @@ class KeystoneTest(base.TestCase):
         began = time.monotonic()
         answer = self.sign_in()
         self.assertEqual('service.keystone_unavailable', answer.code)
-        self.assertLess(time.monotonic() - began, 5)
+        # NOTE: it would be silent for a minute.
+        self.assertLess(time.monotonic() - began, 30)
 
     def test_token_that_is_no_cookie(self) -> None:
         """Is told, instead of a session that never begins."""
