@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import time
+from unittest import mock
 import uuid
 
 from ironicclient import client as ironic_client
@@ -83,7 +84,7 @@ class PythonTest(base.ClientTestCase):
         self.assertIs(False, made.suspended)
         for maintenance in (True, False):
             self.client.node.set_maintenance(node.uuid, maintenance)
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + base.TIMEOUT
             while manager.get(made.uuid).suspended is not maintenance:
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(.2)
@@ -129,17 +130,19 @@ class PythonTest(base.ClientTestCase):
         node, = self.nodes()
         manager = reservation.ReservationManager(self.client)
         held = manager.create(str(uuid.uuid4()), [node.uuid])
-        started = time.monotonic()
-        for error in (
+        # NOTE: nobody pauses before another attempt, whatever the machine
+        # takes for the first one.
+        with mock.patch.object(time, 'sleep', side_effect=AssertionError):
+            refused = (
                 self.assertRaises(exc.Conflict, manager.create,
                                   str(uuid.uuid4()), [node.uuid]),
                 self.assertRaises(exceptions.ConflictException, sdk.reserve,
-                                  self.conn, [node.uuid])):
+                                  self.conn, [node.uuid]))
+        for error in refused:
             self.assertEqual('reservation.no_node_available', error.code)
             self.assertEqual([(node.uuid, 'reserved', held.expires_at)],
                              [(r['node_uuid'], r['code'], r['until'])
                               for r in error.reasons])
-        self.assertLess(time.monotonic() - started, 5)
 
     def test_a_wrong_proof(self):
         """The guard's code reaches the program, and the node is left."""

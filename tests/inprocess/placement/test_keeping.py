@@ -205,9 +205,8 @@ class TestPasses(TestCase):
         running.start()
         self.addCleanup(running.stop)
         # NOTE: this Placement is for one thread at a time.
-        for _ in range(200):
-            if self.drift():
-                break
+        until = time.monotonic() + 120
+        while not self.drift() and time.monotonic() < until:
             time.sleep(0.05)
         running.stop()
         self.assertEqual({}, self.world.claims())
