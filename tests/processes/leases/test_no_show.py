@@ -34,6 +34,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import retry
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
@@ -121,15 +122,19 @@ class _Race:
         chance = random.Random(3)
         asked = [no_show.Deploy(
             lease.id, lease.reservations[0].id, row['node_uuid'],
-            leasing.PROJECT, chance.uniform(-0.2, 4))
+            leasing.PROJECT, chance.uniform(-0.2, 1.5))
             for lease, row in self.bind()]
         early, *asked, never = asked
-        begins = _SPAWN.Value('d', 0.0)
-        deploying = [self.start(no_show.deploy, asked[number::PROCESSES],
-                                begins) for number in range(PROCESSES)]
+        # NOTE: half of them come once nodes are being released, which takes a
+        # busy machine its time.
+        at_first, later = asked[::2], asked[1::2]
+        begins, goes_on = _SPAWN.Value('d', 0.0), _SPAWN.Value('d', 0.0)
+        deploying = [self.start(no_show.deploy, those[number::PROCESSES], when)
+                     for those, when in ((at_first, begins), (later, goes_on))
+                     for number in range(PROCESSES)]
         releasing = [self.start(no_show.release)
                      for _ in range(PROCESSES + 1)]
-        self.wait(lambda: len(self.noted('deploying')) == PROCESSES
+        self.wait(lambda: len(self.noted('deploying')) == 2 * PROCESSES
                   and len(self.noted('releasing')) == PROCESSES + 1
                   and self.usable() == LEASES)
         # NOTE: to its end, so that it is early on any machine.
@@ -139,18 +144,25 @@ class _Race:
         begins.value = time.time() + 2
         since = datetime.datetime.fromtimestamp(begins.value - no_show.TIME,
                                                 datetime.UTC)
-        with self.engine.database.write() as opened:
-            opened.execute(sa.update(tables.looks).values(since=since))
-            opened.execute(sa.update(tables.usable_bookings).values(
-                since=since))
+
+        def move():
+            with self.engine.database.write() as opened:
+                opened.execute(sa.update(tables.looks).values(since=since))
+                opened.execute(sa.update(tables.usable_bookings).values(
+                    since=since))
+        retry.until_committed(move)
         time.sleep(max(0, begins.value - time.time()) + 1.5)
         # NOTE: one goes on, so that there is somebody to release nodes.
         for victim in releasing[1:]:
             os.kill(victim.pid, signal.SIGKILL)
             victim.join()
+        awaited = {each.lease_id for each in later}
+        self.wait(lambda: any(lease.id in awaited and lease.status.over
+                              for lease in self.leasing.all()))
+        goes_on.value = time.time()
         for process in deploying:
             process.join(LONGEST)
-        self.assertEqual(1 + PROCESSES, len(self.noted('finished')))
+        self.assertEqual(1 + 2 * PROCESSES, len(self.noted('finished')))
         self.addDetail('journal', content.text_content(
             self.journal.read_text()))
         self.assertEqual([], self.noted('failed'))
