@@ -40,6 +40,7 @@ MAINTENANCE = 9
 USAGE = 10
 RACKS = 11
 QUEUE = 12
+CLASS_LIMITS = 13
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -66,6 +67,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (RACKS, 'GET /v1/calendar takes racks and rack.'),
     (QUEUE, 'Leases take on_refusal and priority, and carry queued, '
             'promised_start and priority.'),
+    (CLASS_LIMITS, 'GET /v1/limits has limits by resource class, and each '
+                   'limit carries resource_class.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

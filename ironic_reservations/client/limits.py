@@ -31,7 +31,8 @@ class Limits(base.Resource):
     """What a project may have, and what of it is used.
 
     Its attributes are those of the API: ``project_id``, and ``absolute``, a
-    list with ``limit``, ``allowed``, ``used`` and ``unit`` of each.
+    list with ``limit``, ``allowed``, ``used``, ``unit`` and, since 1.13,
+    ``resource_class`` of each.
     """
 
     def __init__(self, manager: Any, info: dict[str, Any],

@@ -59,11 +59,12 @@ leases_opts = [
     cfg.BoolOpt('project_limits', default=True,
                 help='Whether projects are limited: by max_duration, '
                      'max_horizon and the options of this section that end '
-                     'with _per_project, and by max_per_project and '
-                     'max_lifetime in [reservations]. Callers who may exceed '
-                     'limits by policy are not limited. Without keystone, all '
-                     'callers are one project, and only options that are set '
-                     'explicitly apply, not the defaults.'),
+                     'with _per_project or _per_class, and by '
+                     'max_per_project and max_lifetime in [reservations]. '
+                     'Callers who may exceed limits by policy are not '
+                     'limited. Without keystone, all callers are one project, '
+                     'and only options that are set explicitly apply, not the '
+                     'defaults.'),
     cfg.ListOpt('tenant_properties', default=[
         'hypervisor_type', 'vcpus', 'cpus', 'memory_mb', 'memory',
         'local_gb', 'disk', 'cpu_info', 'arch', 'cpu_arch', 'resource_class',
@@ -94,6 +95,18 @@ leases_opts = [
                help='Maximum number of host hours that a project may have '
                     'ahead in all of its leases together: ten hosts for a day '
                     'are 240. 0 sets no limit.'),
+    cfg.Opt('max_hosts_per_class', type=types.Dict(types.Integer(min=1)),
+            default={}, sample_default='gold:4,silver:40',
+            help='Maximum number of hosts of a resource class, as Ironic '
+                 'names it, that a project may have leased at the same time, '
+                 'by class. A reservation counts for each class that its '
+                 'properties do not rule out with $resource_class. Classes '
+                 'that are not named have no limit of their own.'),
+    cfg.Opt('max_host_hours_per_class', type=types.Dict(types.Integer(min=1)),
+            default={}, sample_default='gold:500',
+            help='Maximum number of host hours of a resource class that a '
+                 'project may have ahead in all of its leases together, by '
+                 'class. Counted as max_hosts_per_class.'),
     cfg.IntOpt('max_instances_per_project', default=1000, min=0,
                help='Maximum number of instances that a project may have '
                     'leased at the same time. 0 sets no limit.'),

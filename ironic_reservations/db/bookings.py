@@ -70,6 +70,8 @@ _WITH_GENERATIONS = sa.select(*_COLUMNS, tables.nodes.c.generation).join_from(
     _r.node_uuid == tables.nodes.c.uuid).where(
         _r.uuid.in_(sa.bindparam('rows', expanding=True)),
         _r.immediate.is_(None))
+_TEXTS = (_l.hypervisor_properties, _l.resource_properties)
+_NO_TEXTS = tuple(sa.literal_column("''").label(each.name) for each in _TEXTS)
 _INSERT = sa.insert(tables.reservations)
 _BOOKINGS = 'a booking of a lease'
 
@@ -129,26 +131,31 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
 
 
 def read_of_project(connection: sa.Connection, project_id: str | None,
-                    now: datetime.datetime, *without: str
+                    now: datetime.datetime, *without: str,
+                    texts: bool = False
                     ) -> list[tuple[datetime.datetime, datetime.datetime,
-                                    bool]]:
+                                    bool, str, str]]:
     """Read what a project has been promised that is not over.
 
     :param without: leases that are left out.
-    :returns: start, end and whether it is a whole host, of each booking.
+    :param texts: whether the properties that were asked for are wanted, too.
+    :returns: start, end, whether it is a whole host, hypervisor properties
+        and resource properties of each booking.
     """
-    # SELECT starts_at, expires_at, resource_type FROM reservations
-    #   JOIN lease_reservations ON ...
+    # SELECT starts_at, expires_at, resource_type(, hypervisor_properties,
+    #   resource_properties) FROM reservations JOIN lease_reservations ON ...
     #   WHERE project_id = ? AND expires_at > ? AND lease_id NOT IN (...)
     query = sa.select(
         _r.starts_at, _r.expires_at,
-        _l.resource_type == leases.PHYSICAL_HOST).select_from(_LEASED).where(
+        _l.resource_type == leases.PHYSICAL_HOST,
+        *(_TEXTS if texts else _NO_TEXTS)).select_from(_LEASED).where(
             _r.project_id.is_(None) if project_id is None
             else _r.project_id == project_id, _r.expires_at > now)
     if without:
         query = query.where(_l.lease_id.not_in(without))
-    return [(start, end, bool(whole))
-            for start, end, whole in connection.execute(query)]
+    return [(start, end, bool(whole), hypervisor, resource)
+            for start, end, whole, hypervisor, resource
+            in connection.execute(query)]
 
 
 def read_of_node(connection: sa.Connection, node_uuid: str,

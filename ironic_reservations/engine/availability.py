@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import json
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
@@ -143,7 +144,18 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
                          max(start, snapshot.now), count, lasting)
     return Availability(classes, earliest, () if slots is None else _slots(
         engine, snapshot, wanted_hosts, (start, end), count, lasting, slots,
-        caller))
+        caller, (hypervisor_properties,
+                 _of_class(resource_properties, resource_class))))
+
+
+def _of_class(resource_properties: str, resource_class: str | None) -> str:
+    """Return the properties of a lease of hosts of one class only."""
+    if resource_class is None:
+        return resource_properties
+    named = ['==', '$resource_class', resource_class]
+    others = (json.loads(resource_properties) if resource_properties.strip()
+              else [])
+    return json.dumps(['and', others, named] if others else named)
 
 
 def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
@@ -168,8 +180,12 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
 def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
            window: tuple[datetime.datetime, datetime.datetime], count: int,
            duration: datetime.timedelta, most: int,
-           caller: Caller) -> tuple[datetime.datetime, ...]:
-    """Return the first starts of leases that would be accepted."""
+           caller: Caller, properties: tuple[str, str]
+           ) -> tuple[datetime.datetime, ...]:
+    """Return the first starts of leases that would be accepted.
+
+    :param properties: that the leases would ask for.
+    """
     begin, latest = window
     if begin <= snapshot.now:
         # NOTE: so that what begins then can be asked for for a while.
@@ -191,7 +207,7 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
         except errors.LeaseLimit:
             return False
         return project.permits(leases.LeaseAsk(
-            '', end, (leases.Wish(count, count),), start))
+            '', end, (leases.Wish(count, count, *properties),), start))
     found = offers.starts(snapshot.timeline, [bookings.Demand(
         'slot', instants.instant(begin), instants.instant(begin + duration),
         count, count, hosts,

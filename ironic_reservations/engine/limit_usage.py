@@ -32,6 +32,8 @@ UNITS = {
     'max_leases_per_project': 'leases',
     'max_hosts_per_project': 'hosts',
     'max_host_hours_per_project': 'hours',
+    'max_hosts_per_class': 'hosts',
+    'max_host_hours_per_class': 'hours',
     'max_instances_per_project': 'instances',
     'max_instance_hours_per_project': 'hours',
     'max_duration': 'seconds',
@@ -49,17 +51,21 @@ class LimitUsage:
     :ivar allowed: ``None``: there is no limit.
     :ivar used: ``None`` where each request is judged for itself.
     :ivar unit: what both are counted in.
+    :ivar resource_class: the one that the limit is for; ``None``: for all.
     """
 
     limit: str
     allowed: int | None
     used: int | None
     unit: str
+    resource_class: str | None = None
 
 
 def read(engine: Engine, project_id: str | None,
          allowed: Mapping[str, limits.Limits]) -> list[LimitUsage]:
     """Read what a project has.
+
+    Limits by class are there for those classes only that have one.
 
     :param project_id: ``None``: what belongs to no project.
     :param allowed: what it may have, by the group of the options.
@@ -68,7 +74,8 @@ def read(engine: Engine, project_id: str | None,
     now = engine.clock()
     with engine.database.snapshot() as connection:
         held = [allowance.Held(*row) for row in db_bookings.read_of_project(
-            connection, project_id, now)]
+            connection, project_id, now,
+            texts=bool(allowed['leases'].classes))]
         used = {
             'max_leases_per_project': db_leases.count_live(connection,
                                                            project_id),
@@ -83,7 +90,22 @@ def read(engine: Engine, project_id: str | None,
         used[hours] = round(allowance.seconds_ahead(kind, now) / _HOUR)
     return [LimitUsage(name, getattr(allowed[group], name) or None,
                        used.get(name), UNITS[name])
-            for group, names in limits.BY_GROUP.items() for name in names]
+            for group, names in limits.BY_GROUP.items() for name in names
+            ] + _by_class(held, allowed['leases'], now)
+
+
+def _by_class(held: Sequence[allowance.Held], allowed: limits.Limits,
+              now: datetime.datetime) -> list[LimitUsage]:
+    found = []
+    for resource_class in allowed.classes:
+        kind = [each for each in held if each.may_be_of(resource_class)]
+        used = {'max_hosts_per_class': _most_at_once(kind, now),
+                'max_host_hours_per_class': round(
+                    allowance.seconds_ahead(kind, now) / _HOUR)}
+        found += [LimitUsage(name, getattr(allowed, name).get(resource_class),
+                             used[name], UNITS[name], resource_class)
+                  for name in limits.BY_CLASS['leases']]
+    return found
 
 
 def _most_at_once(held: Sequence[allowance.Held],

@@ -17,6 +17,7 @@ What leases a project may have is in :mod:`.leases.limits`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
 import datetime
 import hashlib
@@ -38,11 +39,16 @@ _NAME = 64
 _DEFAULTS = (cfg.Locations.opt_default, cfg.Locations.set_default)
 
 
+def _no_class() -> Mapping[str, int]:
+    field: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    return field
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """The limits that hold for a caller, named as their options.
 
-    0 stands for no limit.
+    0 stands for no limit. Those by class are by the name of the class.
     """
 
     max_duration: int = 0
@@ -55,11 +61,19 @@ class Limits:
     max_per_project: int = 0
     max_lifetime: int = 0
     extension_notice: int = 0
+    max_hosts_per_class: Mapping[str, int] = _no_class()
+    max_host_hours_per_class: Mapping[str, int] = _no_class()
 
     @property
     def counted(self) -> bool:
         """Check whether it matters which leases a project has."""
         return any(getattr(self, name) for name in _COUNTED)
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes of which a project may not have all hosts, in order."""
+        return sorted({*self.max_hosts_per_class,
+                       *self.max_host_hours_per_class})
 
 
 #: The limits in each group of options.
@@ -69,9 +83,12 @@ BY_GROUP = {
                'max_instance_hours_per_project', 'max_duration',
                'max_horizon'),
     'reservations': ('max_per_project', 'max_lifetime')}
+#: Those of each resource class.
+BY_CLASS = {'leases': ('max_hosts_per_class', 'max_host_hours_per_class'),
+            'reservations': ()}
 #: Those that nothing is used of, and that are not shown as limits.
 _UNSHOWN = {'leases': ('extension_notice',), 'reservations': ()}
-_COUNTED = BY_GROUP['leases'][:5]
+_COUNTED = (*BY_GROUP['leases'][:5], *BY_CLASS['leases'])
 NONE = Limits()
 
 
@@ -90,7 +107,7 @@ def of(conf: cfg.ConfigOpts, group: str, exempt: bool = False,
         return NONE
     return Limits(**{
         name: conf[group][name]
-        for name in (*BY_GROUP[group], *_UNSHOWN[group])
+        for name in (*BY_GROUP[group], *BY_CLASS[group], *_UNSHOWN[group])
         if projects or _is_set(conf, group, name)})
 
 

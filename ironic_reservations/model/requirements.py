@@ -84,6 +84,9 @@ _WHITE_SPACE = ' \t\r\n'
 
 Value = str | float | frozenset[str]
 Known = Mapping[str, Value]
+#: Whether a condition can hold, and whether it can fail, where only some of
+#: the properties are known.
+_Outcomes = tuple[bool, bool]
 
 
 def _number(text: str) -> decimal.Decimal | None:
@@ -122,6 +125,9 @@ class _Among:
     def terms(self) -> Iterator[_Among | _Ordered]:
         yield self
 
+    def outcomes(self, known: Known) -> _Outcomes:
+        return _of_term(self, known)
+
 
 @dataclasses.dataclass(frozen=True)
 class _Ordered:
@@ -146,6 +152,9 @@ class _Ordered:
     def terms(self) -> Iterator[_Among | _Ordered]:
         yield self
 
+    def outcomes(self, known: Known) -> _Outcomes:
+        return _of_term(self, known)
+
 
 @dataclasses.dataclass(frozen=True)
 class _Not:
@@ -158,6 +167,10 @@ class _Not:
 
     def terms(self) -> Iterator[_Among | _Ordered]:
         return self.part.terms()
+
+    def outcomes(self, known: Known) -> _Outcomes:
+        holds, fails = self.part.outcomes(known)
+        return fails, holds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,6 +190,11 @@ class _And:
         for part in self.parts:
             yield from part.terms()
 
+    def outcomes(self, known: Known) -> _Outcomes:
+        found = [part.outcomes(known) for part in self.parts]
+        return (all(holds for holds, _ in found),
+                any(fails for _, fails in found))
+
 
 @dataclasses.dataclass(frozen=True)
 class _Or:
@@ -194,8 +212,20 @@ class _Or:
         for part in self.parts:
             yield from part.terms()
 
+    def outcomes(self, known: Known) -> _Outcomes:
+        found = [part.outcomes(known) for part in self.parts]
+        return (any(holds for holds, _ in found),
+                all(fails for _, fails in found))
+
 
 _Condition = _Among | _Ordered | _Not | _And | _Or
+
+
+def _of_term(term: _Among | _Ordered, known: Known) -> _Outcomes:
+    if term.name not in known:
+        return True, True
+    holds = term.matches(known)
+    return holds, not holds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,6 +310,22 @@ def parse(hypervisor_properties: str, resource_properties: str,
             '["in", "$rack", ["r1", "r2"]] counts as one.')
     return Requirement(condition, frozenset(term.name for term in terms),
                        need, len(terms))
+
+
+# NOTE: a project has few texts, and asks for each of its limits.
+@functools.lru_cache(maxsize=1024)
+def admits_class(hypervisor_properties: str, resource_properties: str,
+                 resource_class: str) -> bool:
+    """Check whether hosts of a resource class could do for both texts.
+
+    All other properties are taken for unknown: only comparisons with
+    ``resource_class`` rule a class out.
+
+    :raises ValueError: a text is not of the grammar, or too large.
+    """
+    holds, _ = parse(hypervisor_properties, resource_properties
+                     ).condition.outcomes({'resource_class': resource_class})
+    return holds
 
 
 def describe(host: leases.Host) -> Described:

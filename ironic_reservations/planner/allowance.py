@@ -18,17 +18,28 @@ from collections.abc import Iterable
 import dataclasses
 import datetime
 
+from ironic_reservations.model import requirements
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
     """One host, or one instance, that a project has been promised.
 
     :ivar whole: whether it is a whole host.
+    :ivar hypervisor_properties: that were asked for, as the next.
     """
 
     start: datetime.datetime
     end: datetime.datetime
     whole: bool
+    hypervisor_properties: str = ''
+    resource_properties: str = ''
+
+    def may_be_of(self, resource_class: str) -> bool:
+        """Check whether it is a whole host that may be of a class."""
+        return self.whole and requirements.admits_class(
+            self.hypervisor_properties, self.resource_properties,
+            resource_class)
 
 
 def most_at_once(held: Iterable[Held], start: datetime.datetime,

@@ -163,6 +163,18 @@ class ApiSamplesTest(testtools.TestCase):
         self.assert_is('limits-response-1.6', self.ask(
             'GET', '/v1/limits', versions.LIMITS))
 
+    def test_limits_1_13(self):
+        """Of the class gold, too."""
+        for name, value in (('project_limits', True),
+                            ('max_hosts_per_class', {'gold': 4}),
+                            ('max_host_hours_per_class', {'gold': 500})):
+            self.world.conf.set_override(name, value, 'leases')
+        self.reserve(versions.SUSPENDED)
+        self.assert_is('limits-response-1.13', self.ask(
+            'GET', '/v1/limits', versions.CLASS_LIMITS))
+        self.assert_is('limits-response-1.6', self.ask(
+            'GET', '/v1/limits', versions.QUEUE))
+
     def test_maintenance_1_9(self):
         """Booked, shown, and taken back."""
         self.world.look_outside()

@@ -24,7 +24,7 @@ from osc_lib.command import command
 
 from ironic_reservations.client import limits
 
-_COLUMNS = ('limit', 'used', 'allowed', 'unit')
+_COLUMNS = ('limit', 'used', 'allowed', 'unit', 'resource_class')
 
 
 class ListLimits(command.Lister):
@@ -48,6 +48,7 @@ class ListLimits(command.Lister):
         self.log.debug('take_action(%s)', parsed_args)
         found = limits.LimitsManager(
             self.app.client_manager.baremetal).get(parsed_args.project)
-        return ([name.capitalize() for name in _COLUMNS],
-                (tuple(each[name] for name in _COLUMNS)
+        # NOTE: a service before 1.13 has no limits by class.
+        return ([name.replace('_', ' ').capitalize() for name in _COLUMNS],
+                (tuple(each.get(name) for name in _COLUMNS)
                  for each in found.absolute))

@@ -41,23 +41,47 @@ from ironic_reservations.planner import allowance
 #: The longest name of a claim.
 _NAME = 64
 _HOUR = 3600
+_ANY_TIME = datetime.datetime.min
 
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """What is counted, and by which options it is limited."""
+    """What is counted, and by which options it is limited.
+
+    :ivar at_once: how many there may be at the same time; 0: any number.
+    :ivar hours: how many hours there may be ahead; 0: any number.
+    :ivar resource_class: hosts count that may be of it; ``None``: all do.
+    """
 
     whole: bool
     what: str
-    at_once: str
-    hours: str
+    at_once_option: str
+    hours_option: str
+    at_once: int
+    hours: int
+    resource_class: str | None = None
+
+    def counts(self, held: allowance.Held) -> bool:
+        """Check whether something is of this kind."""
+        if self.resource_class is None:
+            return held.whole is self.whole
+        return held.may_be_of(self.resource_class)
 
 
-_KINDS = (
-    _Kind(True, 'hosts', 'max_hosts_per_project',
-          'max_host_hours_per_project'),
-    _Kind(False, 'instances', 'max_instances_per_project',
-          'max_instance_hours_per_project'))
+def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
+    return (
+        _Kind(True, 'hosts', 'max_hosts_per_project',
+              'max_host_hours_per_project', allowed.max_hosts_per_project,
+              allowed.max_host_hours_per_project),
+        _Kind(False, 'instances', 'max_instances_per_project',
+              'max_instance_hours_per_project',
+              allowed.max_instances_per_project,
+              allowed.max_instance_hours_per_project),
+        *(_Kind(True, f'hosts of the class {name}', 'max_hosts_per_class',
+                'max_host_hours_per_class',
+                allowed.max_hosts_per_class.get(name, 0),
+                allowed.max_host_hours_per_class.get(name, 0), name)
+          for name in allowed.classes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +110,7 @@ class Project:
                  held: Sequence[allowance.Held], count: int,
                  now: datetime.datetime) -> None:
         self._limits = allowed
+        self._kinds = _kinds(allowed)
         self._held = held
         self._count = count
         self._now = now
@@ -115,7 +140,7 @@ class Project:
         :raises LeaseLimit: it may not have the least of all.
         """
         mosts = [wish.most for wish in wishes]
-        for kind in _KINDS:
+        for kind in self._kinds:
             places = _places(kind, wishes)
             least = sum(wishes[place].least for place in places)
             self._check(kind, least, begin, end)
@@ -135,7 +160,7 @@ class Project:
             without it.
         :raises LeaseLimit: the project may not have that much.
         """
-        for kind in _KINDS:
+        for kind in self._kinds:
             asked = _count(kind, lease)
             if before is not None and (
                     asked * _lasts(lease, self._now)
@@ -160,7 +185,7 @@ class Project:
         :param lease: as it is; what the project holds must be without it.
         """
         try:
-            for kind in _KINDS:
+            for kind in self._kinds:
                 self._check(kind, _count(kind, lease), begin, end)
         except errors.LeaseLimit:
             return False
@@ -172,14 +197,13 @@ class Project:
         :returns: ``None``: later is no better.
         """
         begin = start = ask.start or self._now
-        for kind in _KINDS:
+        for kind in self._kinds:
             asked = sum(ask.wishes[place].least
                         for place in _places(kind, ask.wishes))
-            at_once = getattr(self._limits, kind.at_once)
-            if not (asked and at_once):
+            if not (asked and kind.at_once):
                 continue
             full = allowance.beyond(self._of(kind), begin, ask.end,
-                                    at_once - asked)
+                                    kind.at_once - asked)
             if full is not None:
                 start = max(start, full[1])
         return start if start > begin else None
@@ -192,19 +216,17 @@ class Project:
         :param end: the end that is asked for.
         """
         begin = max(lease.start, self._now)
-        for kind in _KINDS:
+        for kind in self._kinds:
             count = _count(kind, lease)
             if not count:
                 continue
-            at_once = getattr(self._limits, kind.at_once)
             full = allowance.beyond(
-                self._of(kind), begin, end, at_once - count
-            ) if at_once else None
+                self._of(kind), begin, end, kind.at_once - count
+            ) if kind.at_once else None
             if full is not None:
                 end = full[0]
-            hours = getattr(self._limits, kind.hours)
-            if hours:
-                left = (hours * _HOUR - self._ahead(kind)) // count
+            if kind.hours:
+                left = (kind.hours * _HOUR - self._ahead(kind)) // count
                 end = min(end, begin + datetime.timedelta(
                     seconds=max(0, left)))
         return end
@@ -219,12 +241,12 @@ class Project:
             seconds.append(self._limits.max_horizon
                            - (begin - self._now).total_seconds())
         longest = min(seconds)
-        for kind in _KINDS:
+        for kind in self._kinds:
             least = sum(ask.wishes[place].least
                         for place in _places(kind, ask.wishes))
-            hours = getattr(self._limits, kind.hours)
-            if hours and least:
-                seconds.append((hours * _HOUR - self._ahead(kind)) // least)
+            if kind.hours and least:
+                seconds.append((kind.hours * _HOUR - self._ahead(kind))
+                               // least)
         for length in sorted({longest, min(seconds)}, reverse=True):
             if length < 1:
                 continue
@@ -241,7 +263,7 @@ class Project:
                ) -> tuple[leases.Wish, ...] | None:
         """Return what the project may have of some wishes, if of each one."""
         reduced = list(wishes)
-        for kind in _KINDS:
+        for kind in self._kinds:
             places = _places(kind, wishes)
             for room in self._rooms(kind, begin, end):
                 left, others = room.left, len(places)
@@ -261,37 +283,37 @@ class Project:
                end: datetime.datetime) -> None:
         for room in self._rooms(kind, begin, end):
             if asked and asked > room.left:
+                of_class = {} if kind.resource_class is None else {
+                    'resource_class': kind.resource_class}
                 raise errors.LeaseLimit(
-                    f'{room.sentence} This request needs {asked}. Ask for '
-                    'less, or end leases that are not needed any more.',
-                    limit=room.option, allowed=room.allowed, used=room.used,
-                    asked=asked)
+                    f'{room.sentence} This request needs {asked}. '
+                    + _instead(kind), limit=room.option, allowed=room.allowed,
+                    used=room.used, asked=asked, **of_class)
 
     def _rooms(self, kind: _Kind, begin: datetime.datetime,
                end: datetime.datetime) -> Iterator[_Room]:
-        at_once = getattr(self._limits, kind.at_once)
-        if at_once:
+        if kind.at_once:
             used = allowance.most_at_once(self._of(kind),
                                           max(begin, self._now), end)
             yield _Room(
-                kind.at_once, at_once, used, max(0, at_once - used),
-                f'The project may have {at_once} {kind.what} at the same time '
-                f'([leases] {kind.at_once}), and has {used} of them in that '
-                'window.')
-        hours = getattr(self._limits, kind.hours)
-        if hours:
+                kind.at_once_option, kind.at_once, used,
+                max(0, kind.at_once - used),
+                f'The project may have {kind.at_once} {kind.what} at the same '
+                f'time ([leases] {kind.at_once_option}), and has {used} of '
+                'them in that window.')
+        if kind.hours:
             ahead = self._ahead(kind)
             length = (end - max(begin, self._now)).total_seconds()
-            left = max(0, int((hours * _HOUR - ahead) // max(1, length)))
+            left = max(0, int((kind.hours * _HOUR - ahead) // max(1, length)))
             yield _Room(
-                kind.hours, hours, round(ahead / _HOUR), left,
-                f'The project may have {hours} hours of {kind.what} ahead in '
-                f'all of its leases together ([leases] {kind.hours}), and has '
-                f'{ahead / _HOUR:.0f}; for {length / _HOUR:.1f} hours it can '
-                f'have {left} more.')
+                kind.hours_option, kind.hours, round(ahead / _HOUR), left,
+                f'The project may have {kind.hours} hours of {kind.what} '
+                'ahead in all of its leases together ([leases] '
+                f'{kind.hours_option}), and has {ahead / _HOUR:.0f}; for '
+                f'{length / _HOUR:.1f} hours it can have {left} more.')
 
     def _of(self, kind: _Kind) -> list[allowance.Held]:
-        return [each for each in self._held if each.whole is kind.whole]
+        return [each for each in self._held if kind.counts(each)]
 
     def _ahead(self, kind: _Kind) -> float:
         return allowance.seconds_ahead(self._of(kind), self._now)
@@ -305,7 +327,8 @@ def read(allowed: limits.Limits, connection: sa.Connection,
     :param without: leases that are left out of it.
     """
     held = [allowance.Held(*row) for row in db_bookings.read_of_project(
-        connection, project_id, now, *without)]
+        connection, project_id, now, *without,
+        texts=bool(allowed.classes))]
     count = (db_leases.count_live(connection, project_id)
              if allowed.max_leases_per_project else 0)
     return Project(allowed, held, count, now)
@@ -373,28 +396,48 @@ def check_slid(allowed: limits.Limits, connection: sa.Connection,
 def held(lease: leases.Lease, begin: datetime.datetime,
          end: datetime.datetime) -> list[allowance.Held]:
     """Return what a lease takes of its project, were it at another time."""
-    return [allowance.Held(begin, end, kind.whole)
-            for kind in _KINDS for _ in range(_count(kind, lease))]
+    return [one for each in lease.reservations
+            for one in [_one(each, begin, end)] * _there(each)]
 
 
 def least(ask: leases.LeaseAsk,
           begin: datetime.datetime) -> list[allowance.Held]:
     """Return what a request takes of its project at least."""
-    return [allowance.Held(begin, ask.end, kind.whole) for kind in _KINDS
-            for place in _places(kind, ask.wishes)
-            for _ in range(ask.wishes[place].least)]
+    return [one for wish in ask.wishes
+            for one in [_one(wish, begin, ask.end)] * wish.least]
+
+
+def _one(asked: leases.Wish | leases.LeaseReservation,
+         begin: datetime.datetime, end: datetime.datetime) -> allowance.Held:
+    return allowance.Held(
+        begin, end, asked.resource_type == leases.PHYSICAL_HOST,
+        asked.hypervisor_properties, asked.resource_properties)
 
 
 def _places(kind: _Kind, wishes: Sequence[leases.Wish]) -> list[int]:
     return [place for place, wish in enumerate(wishes)
-            if (wish.resource_type == leases.PHYSICAL_HOST) is kind.whole]
+            if kind.counts(_one(wish, _ANY_TIME, _ANY_TIME))]
 
 
 def _count(kind: _Kind, lease: leases.Lease) -> int:
+    return sum(_there(each) for each in lease.reservations
+               if kind.counts(_one(each, lease.start, lease.end)))
+
+
+def _there(each: leases.LeaseReservation) -> int:
     return sum(booking.state is not leases.BookingState.ENDING
-               for each in lease.reservations
-               if (each.resource_type == leases.PHYSICAL_HOST) is kind.whole
                for booking in each.bookings)
+
+
+def _instead(kind: _Kind) -> str:
+    """Return what would work where a request takes too much of a kind."""
+    if kind.resource_class is None:
+        return 'Ask for less, or end leases that are not needed any more.'
+    return ('Ask for less, or for hosts of another class with '
+            '["!=", "$resource_class", '
+            f'{json.dumps(kind.resource_class)}] in resource_properties: a '
+            'reservation counts for each class that its properties do not '
+            'rule out. Or end leases that are not needed any more.')
 
 
 def _lasts(lease: leases.Lease, now: datetime.datetime) -> datetime.timedelta:

@@ -31,7 +31,7 @@ _OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
 _PATH = '/v1/limits'
 
 
-class TestLimits(testtools.TestCase):
+class _Served(testtools.TestCase):
     """A project with two leases that meet, and a reservation."""
 
     def setUp(self) -> None:
@@ -69,6 +69,10 @@ class TestLimits(testtools.TestCase):
         told = self._send('GET', path, 200, who=who)['limits']
         return {each['limit']: (each['allowed'], each['used'])
                 for each in told['absolute']}
+
+
+class TestLimits(_Served):
+    """Of all classes together."""
 
     def test_what_a_project_may_have_and_has(self) -> None:
         """As the operator has set it, and as it is counted."""
@@ -137,8 +141,35 @@ class TestLimits(testtools.TestCase):
     def test_every_limit_has_its_unit(self) -> None:
         """And is told."""
         self.assertEqual(
-            {name for names in limits.BY_GROUP.values() for name in names},
+            {name for by in (limits.BY_GROUP, limits.BY_CLASS)
+             for names in by.values() for name in names},
             set(limit_usage.UNITS))
+
+
+class TestByClass(_Served):
+    """Since 1.13; what older clients see is what they know."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served.conf.set_override(
+            'max_hosts_per_class', {'gold': 4}, 'leases')
+
+    def _of_class(self, who: dict[str, str] = _MEMBER,
+                  path: str = _PATH) -> list[tuple[Any, ...]]:
+        told = self._send('GET', path, 200, who=who,
+                          version='baremetal-reservation 1.13')['limits']
+        return [(each['limit'], each['resource_class'], each['allowed'],
+                 each['used']) for each in told['absolute']
+                if each['resource_class'] is not None]
+
+    def test_what_a_project_has_of_a_class(self) -> None:
+        """What names no class counts for each."""
+        self.assertEqual([('max_hosts_per_class', 'gold', 4, 3),
+                          ('max_host_hours_per_class', 'gold', None, 6)],
+                         self._of_class())
+        self.assertEqual([], self._of_class(_OPERATOR))
+        self.assertEqual(self._of_class(),
+                         self._of_class(_OPERATOR, f'{_PATH}?project=red'))
 
 
 class TestWithoutKeystone(testtools.TestCase):

@@ -46,6 +46,7 @@ class _AtOnce:
         self.leasing = leasing.Leasing(self.useFixture(world.World(
             url, ironic__confirm='mirror', leases__project_limits=True,
             leases__max_hosts_per_project=_MOST,
+            leases__max_hosts_per_class={'gold': _MOST - 1},
             reservations__max_per_project=_MOST)))
         self.engines = [self.leasing.world.another_engine()
                         for _ in range(_AT_ONCE)]
@@ -60,6 +61,18 @@ class _AtOnce:
             return True
         with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
             return sum(pool.map(one, range(_AT_ONCE)))
+
+    def test_leases_of_a_class(self):
+        for number in range(_AT_ONCE):
+            self.leasing.hosts(1, resource_class='gold',
+                               name=f'gold-{number}')
+
+        def lease(engine, number):
+            lease_create.create(engine, leases.LeaseAsk(
+                f'lease{number}', leasing.at(2), (leasing.wish(properties=(
+                    f'["==", "$name", "gold-{number}"]')),),
+                start=leasing.at(1), project_id='ours'))
+        self.assertEqual(_MOST - 1, self._served(lease, errors.LeaseLimit))
 
     def test_leases(self):
         for number in range(_AT_ONCE):

@@ -216,9 +216,10 @@ class CommandsTest(base.ClientTestCase):
         """One row for each; of another project where one is named."""
         self.assertEqual([
             {'Limit': 'max_leases_per_project', 'Used': 3, 'Allowed': 200,
-             'Unit': 'leases'},
+             'Unit': 'leases', 'Resource class': None},
             {'Limit': 'max_duration', 'Used': None, 'Allowed': None,
-             'Unit': 'seconds'}], self.json_of(limits.ListLimits))
+             'Unit': 'seconds', 'Resource class': None}],
+            self.json_of(limits.ListLimits))
         self.assertEqual({}, self.service.requests[-1]['query'])
         self.json_of(limits.ListLimits, '--project', 'blue')
         self.assertEqual({'project': 'blue'},

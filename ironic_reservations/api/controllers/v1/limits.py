@@ -46,8 +46,11 @@ class LimitsController(rest.Controller):
                    for group in limits.BY_GROUP}
         return expose.answer({'limits': {
             'project_id': project,
-            'absolute': [_shape(each) for each in limit_usage.read(
-                self._engine, project, allowed)]}})
+            'absolute': [
+                _shape(each, call.minor) for each in limit_usage.read(
+                    self._engine, project, allowed)
+                if each.resource_class is None
+                or call.minor >= versions.CLASS_LIMITS]}})
 
     def _allowed(self, call: expose.Call, group: str,
                  asked: str | None) -> limits.Limits:
@@ -59,6 +62,9 @@ class LimitsController(rest.Controller):
                                 call.context.project_id)
 
 
-def _shape(each: limit_usage.LimitUsage) -> dict[str, Any]:
-    return {'limit': each.limit, 'allowed': each.allowed, 'used': each.used,
-            'unit': each.unit}
+def _shape(each: limit_usage.LimitUsage, minor: int) -> dict[str, Any]:
+    known = {'limit': each.limit, 'allowed': each.allowed, 'used': each.used,
+             'unit': each.unit}
+    if minor >= versions.CLASS_LIMITS:
+        known['resource_class'] = each.resource_class
+    return known
