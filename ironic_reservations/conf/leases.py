@@ -85,6 +85,10 @@ leases_opts = [
                help='Time, in seconds, before its end until which a lease '
                     'that has started can be extended. 0 allows it until the '
                     'end.'),
+    cfg.IntOpt('max_extensions', default=0, min=0,
+               help='Maximum number of times that a lease can be extended '
+                    'after its start. Each change to a later end counts. 0 '
+                    'sets no limit.'),
     cfg.IntOpt('max_leases_per_project', default=200, min=0,
                help='Maximum number of leases of a project that are not over. '
                     '0 sets no limit.'),

@@ -38,7 +38,7 @@ _LEASE = (_s.id, _s.name, _s.starts_at, _s.ends_at, _s.status, _s.created_at,
           _s.before_end_at, _s.updated_at, _s.project_id, _s.user_id,
           _s.degraded, _s.generation, _s.waiting, _s.between_from,
           _s.between_until, _s.fix_before, _s.fix_at, _s.wanted_start,
-          _s.promised_start, _s.priority)
+          _s.promised_start, _s.priority, _s.extensions)
 _RESERVATION = (_l.id, _l.status, _l.least, _l.most, _l.created_at,
                 _l.resource_id, _l.updated_at, _l.resource_type,
                 _l.hypervisor_properties, _l.resource_properties,
@@ -256,7 +256,8 @@ def _whole(connection: sa.Connection, rows: Sequence[Sequence[Any]],
             for fields, sized in parts[row[0]].reservations]),
         parts[row[0]].events,
         None if row[13] is None else leases.Between(*row[13:17]),
-        None if row[17] is None else leases.Queued(*row[17:20]))
+        None if row[17] is None else leases.Queued(*row[17:20]),
+        row[20] or 0)
         for row in rows]
 
 
@@ -375,6 +376,7 @@ def update(connection: sa.Connection, before: leases.Lease,
                     before_end_at=after.before_end,
                     status=after.status.value, degraded=after.degraded,
                     waiting=after.waiting, updated_at=after.updated_at,
+                    extensions=after.extensions or None,
                     due_at=due_at, **_open(after))).rowcount:
         return False
     old = {each.id: each for each in before.reservations}

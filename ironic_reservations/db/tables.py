@@ -228,6 +228,8 @@ leases = sa.Table(
     sa.Column('wanted_start', UTCDateTime),
     sa.Column('promised_start', UTCDateTime),
     sa.Column('priority', sa.Integer),
+    # NOTE: how often it was extended since its start; NULL for never.
+    sa.Column('extensions', sa.Integer),
     sa.Index(None, 'created_at', 'id'),
     sa.Index(None, 'status', 'promised_start'),
     sa.Index(None, 'project_id', 'created_at'),

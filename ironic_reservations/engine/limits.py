@@ -61,6 +61,7 @@ class Limits:
     max_per_project: int = 0
     max_lifetime: int = 0
     extension_notice: int = 0
+    max_extensions: int = 0
     max_hosts_per_class: Mapping[str, int] = _no_class()
     max_host_hours_per_class: Mapping[str, int] = _no_class()
 
@@ -87,7 +88,8 @@ BY_GROUP = {
 BY_CLASS = {'leases': ('max_hosts_per_class', 'max_host_hours_per_class'),
             'reservations': ()}
 #: Those that nothing is used of, and that are not shown as limits.
-_UNSHOWN = {'leases': ('extension_notice',), 'reservations': ()}
+_UNSHOWN = {'leases': ('extension_notice', 'max_extensions'),
+            'reservations': ()}
 _COUNTED = (*BY_GROUP['leases'][:5], *BY_CLASS['leases'])
 NONE = Limits()
 

@@ -238,6 +238,7 @@ class Lease:
         open; ``None``: its owner set its dates.
     :ivar queued: for what it waits, where it was not to be had when it was
         asked for.
+    :ivar extensions: how often it was given a later end since its start.
     """
 
     id: str
@@ -257,6 +258,7 @@ class Lease:
     events: tuple[Event, ...] = ()
     between: Between | None = None
     queued: Queued | None = None
+    extensions: int = 0
 
     @property
     def bookings(self) -> tuple[NodeBooking, ...]:

@@ -143,8 +143,9 @@ def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
             f'The lease {lease.id} is over; only its name can be changed.')
     if moved:
         lease_terms.check_window(allowed, begin, end, now)
-        if end > lease.end and lease_replan.started(lease, now):
-            lease_terms.check_extension(allowed, lease.end, now)
+    extended = end > lease.end and lease_replan.started(lease, now)
+    if extended:
+        lease_terms.check_extension(allowed, lease, now)
     told = changes.before_end
     if told is None and lease.before_end is not None and moved:
         told = max(begin, end - (lease.end - lease.before_end))
@@ -167,6 +168,7 @@ def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
         reservations=wishes,
         between=None if is_set else lease.between,
         queued=None if moved else lease.queued,
+        extensions=lease.extensions + extended,
         events=lease_dates.events(lease, begin, told, end, now))
     if after == lease and not changes.heal and not any(
             wish.give_back for wish in changes.wishes):

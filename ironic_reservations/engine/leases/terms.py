@@ -115,14 +115,22 @@ def check_window(allowed: limits.Limits, begin: datetime.datetime,
             asked=int(ahead))
 
 
-def check_extension(allowed: limits.Limits, end: datetime.datetime,
+def check_extension(allowed: limits.Limits, lease: leases.Lease,
                     now: datetime.datetime) -> None:
-    """Check that a lease that has started is not extended too late.
+    """Check that a lease that has started may be extended once more.
 
     :param allowed: the limits that hold for the caller.
-    :param end: of the lease, as it is.
-    :raises LeaseLimit: it is.
+    :param lease: as it is.
+    :raises LeaseLimit: it is too late, or was extended as often as it may be.
     """
+    end, most = lease.end, allowed.max_extensions
+    if most and lease.extensions >= most:
+        raise errors.LeaseLimit(
+            f'The lease has been extended {lease.extensions} times since its '
+            f'start, and [leases] max_extensions allows {most}. It still ends '
+            f'at {end.isoformat()}. Make another lease that starts then.',
+            limit='max_extensions', allowed=most, used=lease.extensions,
+            asked=1)
     notice = allowed.extension_notice
     left = int((end - now).total_seconds())
     if left < notice:
