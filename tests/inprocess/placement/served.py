@@ -76,10 +76,25 @@ class Served(fixtures.Fixture):
                 ['[placement]',
                  f'allocation_conflict_retry_count = {self._retries}']),
             '')))
-        port = _free_port()
-        self.endpoint = f'http://127.0.0.1:{port}'
         self._log = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'log')
+        self._environment = {**os.environ, **self._environment,
+                             'OS_PLACEMENT_CONFIG_DIR': str(folder)}
+        for attempts_left in (2, 1, 0):
+            self._take(_free_port())
+            self.addCleanup(self.stop)
+            try:
+                self.start()
+                return
+            except AssertionError:
+                # NOTE: between our look and its bind, somebody took the port.
+                if not attempts_left or 'Connection in use' not in (
+                        self._log.read_text(errors='replace')):
+                    raise
+
+    def _take(self, port: int) -> None:
+        """Have it listen on a port."""
+        self.endpoint = f'http://127.0.0.1:{port}'
         # NOTE: one at first, so that the tables are made once.
         self._command = [
             sys.executable, '-W', 'ignore', '-m', 'gunicorn', '--preload',
@@ -88,10 +103,6 @@ class Served(fixtures.Fixture):
             # NOTE: whoever is held up, by a test too, is not killed.
             '--timeout', '300',
             self._application]
-        self._environment = {**os.environ, **self._environment,
-                             'OS_PLACEMENT_CONFIG_DIR': str(folder)}
-        self.addCleanup(self.stop)
-        self.start()
 
     def start(self) -> None:
         """Start its processes, once more."""
@@ -108,7 +119,7 @@ class Served(fixtures.Fixture):
 
     def _wait(self, log: pathlib.Path) -> None:
         until = time.monotonic() + _STARTS_WITHIN
-        while time.monotonic() < until:
+        while time.monotonic() < until and self._process.poll() is None:
             try:
                 if requests.get(self.endpoint, timeout=5).status_code == 200:
                     return
