@@ -29,7 +29,9 @@ from tests.processes.checker import quiet
 #: How long it may take until there is quiet, in seconds.
 WITHIN = 60.0
 _TABLES = ('leases', 'lease_reservations', 'reservations', 'passages',
-           'holds')
+           'holds', 'maintenance_nodes', 'outbox')
+#: What is not needed, and long.
+_LEFT_OUT = ('payload',)
 _PAUSE = 1.0
 
 
@@ -83,10 +85,12 @@ class Aftermath:
                 rows = connection.execute(
                     sa.text(f'SELECT * FROM {name}')).mappings()
                 tables[name] = [{key: _plain(value) for key, value
-                                 in row.items()} for row in rows]
+                                 in row.items() if key not in _LEFT_OUT}
+                                for row in rows]
         nodes = self._read(
             '/v1/nodes?fields=uuid,provision_state,instance_uuid,lessee,'
-            'reservation,maintenance,resource_class', 'nodes')
+            'reservation,maintenance,maintenance_reason,resource_class',
+            'nodes')
         return {'tables': tables, 'nodes': nodes,
                 'placement': (None if self._cloud.placement is None
                               else self._cloud.placement.seen()),
@@ -110,12 +114,18 @@ class Aftermath:
             if row['lease_reservation_id'] is None:
                 self._operator.ask('release', 'DELETE',
                                    f'/v1/reservations/{row["uuid"]}')
+        for window in {row['window_id']
+                       for row in now['tables']['maintenance_nodes']
+                       if row['state'] != 'over'}:
+            self._operator.ask('end-window', 'DELETE',
+                               f'/v1/maintenances/{window}')
         for allocation in now['allocations']:
             self._operator.ask('deallocate', 'DELETE',
                                f'/v1/allocations/{allocation["uuid"]}')
         for node in now['nodes']:
             path = f'/v1/nodes/{node["uuid"]}'
-            if node.get('maintenance'):
+            # NOTE: what a window has set, it is to take back itself.
+            if node.get('maintenance') and quiet.window_of(node) is None:
                 self._operator.ask('operate-maintenance', 'DELETE',
                                    path + '/maintenance')
             if node['provision_state'] in ('active', 'deploy failed',

@@ -39,6 +39,7 @@ from tests.processes import mutations
 from tests.processes import people
 from tests.processes import process
 from tests.processes import statements
+from tests.processes import subscriber
 from tests.processes import trouble
 from tests.processes import wire
 from tests.real import databases
@@ -54,6 +55,8 @@ _IRONIC_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
 _RPC = 8089
 #: How long, in seconds, until it is noticed that an API does not answer.
 _NOTICED = 2.0
+#: How long before its release a node is warned of, in seconds.
+_WARNED_BEFORE = 3
 #: Which processes run another release, where there is one.
 _BESIDE = ('api-0', 'reconciler-0')
 SIZES = {'cpus': 8, 'memory_mb': 16384, 'local_gb': 100}
@@ -72,6 +75,8 @@ class Cloud(fixtures.Fixture):
     :param beside: a checkout of another release, which one API and one
         reconciler run.
     :param mix: how many nodes there are, and how long things may take.
+    :param noticed: called with the id of each notice that somebody gets;
+        where there is none, nobody gets any.
     """
 
     def __init__(self, kind: str, folder: pathlib.Path,
@@ -80,7 +85,8 @@ class Cloud(fixtures.Fixture):
                  mutation: str | None = None,
                  with_placement: bool = False,
                  mix: mixes.Mix | None = None,
-                 beside: pathlib.Path | None = None) -> None:
+                 beside: pathlib.Path | None = None,
+                 noticed: Callable[[str], None] | None = None) -> None:
         super().__init__()
         self.mix = mix or mixes.Mix()
         self.times = self.mix.times
@@ -93,6 +99,8 @@ class Cloud(fixtures.Fixture):
         self.raging = folder / 'raging'
         self.choice = choice
         self._happened = happened
+        self._noticed = noticed
+        self._subscriber: subscriber.Subscriber | None = None
         self._mutation = mutation
         #: Whether all nodes can be leased, or those that are opened.
         self.all_hosts = self.choice.random() < self.mix.all_hosts
@@ -112,6 +120,9 @@ class Cloud(fixtures.Fixture):
             trouble.VARIABLE: json.dumps(
                 {'while': str(self.raging), 'often': self.mix.trouble,
                  'seed': self.choice.random()})}
+        if self._noticed is not None:
+            self._subscriber = self.useFixture(subscriber.Subscriber(
+                random.Random(self.choice.random()), self._noticed))
         if self._with_placement:
             self.placement = compute_hosts.Placement(
                 self.folder / 'placement')
@@ -288,12 +299,22 @@ class Cloud(fixtures.Fixture):
                       'claim_ttl': self.times.claim},
             'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,
                        'workers': 4,
-                       'hosts': 'all' if self.all_hosts else 'opened'},
+                       'hosts': 'all' if self.all_hosts else 'opened',
+                       'no_show_after': ','.join(
+                           f'{name}:{after}' for name, after
+                           in self.mix.no_show.items()),
+                       'no_show_warn_before': _WARNED_BEFORE},
             'ironic': {'poll_interval': 1, 'full_poll_interval': 5,
                        'claim_ttl': self.times.claim, 'timeout': 10,
                        'auth_type': 'admin_token', 'endpoint': ironic,
                        'endpoint_override': ironic,
                        'token': people.SERVICE.token},
+            **({} if self._subscriber is None else {'notices': {
+                'webhook_urls': self._subscriber.url,
+                'webhook_allowed_hosts': '127.0.0.1',
+                'webhook_secret_file': self._subscriber.secret_file,
+                'webhook_timeout': 3, 'max_backoff': 2,
+                'before_start_time': 5, 'claim_ttl': self.times.claim}}),
             **({} if self.placement is None else {'placement': {
                 'enabled': True, 'auth_type': 'admin_token',
                 'endpoint': self.placement.url,

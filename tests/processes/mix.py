@@ -63,6 +63,8 @@ LIVES: Mapping[str, int] = {
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
                            'close': 1, 'tidy': 1}
+#: What another one does who looks after nothing but maintenance windows.
+BOOKS: Mapping[str, int] = {'book': 1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Mix:
         itself fails at.
     :ivar lives: how often a tenant does what, by its name.
     :ivar acts: how often an operator does what, by its name.
+    :ivar booking: whether there is one who books nodes for maintenance.
     :ivar pause: between two faults, in seconds: the least and the most.
     :ivar leisure: between two things that a tenant does, likewise.
     :ivar rounds: between two things that an operator does, likewise; each
@@ -89,7 +92,11 @@ class Mix:
     :ivar sizes: how many VCPUs these ask for.
     :ivar starts: in how many seconds leases start.
     :ivar lengths: how many seconds they last.
+    :ivar open_dates: how many of all leases leave their dates open.
+    :ivar queued: how many of the others wait where they do not fit.
     :ivar ended: how many of them are ended before.
+    :ivar no_show: after how many seconds a node that a lease has not deployed
+        is released, by its class.
     :ivar aims: what a transaction has to do first so that a fault at its end
         is meant for it, in the words of its statements; any where it is
         empty.
@@ -109,6 +116,7 @@ class Mix:
         default_factory=lambda: LIVES)
     acts: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: ACTS)
+    booking: bool = False
     pause: tuple[float, float] = (0.5, 3.5)
     leisure: tuple[float, float] = (0.1, 1.5)
     rounds: tuple[float, float] = (2.0, 6.0)
@@ -119,7 +127,10 @@ class Mix:
     sizes: tuple[int, ...] = (1, 4, 8)
     starts: tuple[int, ...] = (0, 0, 0, 3, 10)
     lengths: tuple[int, ...] = (10, 15, 25, 40)
+    open_dates: float = 0.0
+    queued: float = 0.0
     ended: float = 0.6
+    no_show: Mapping[str, int] = dataclasses.field(default_factory=dict)
     aims: tuple[str, ...] = ()
     held: str = ''
     stopped: int = 5
@@ -130,7 +141,8 @@ class Mix:
     def of_all(cls) -> Mix:
         """Return the mix of a storm that looks for whatever there is."""
         return cls(gusting=4, trouble=0.12, all_hosts=0.5,
-                   leisure=(0.05, 0.6))
+                   leisure=(0.05, 0.6), open_dates=0.25, queued=0.4,
+                   no_show={'silver': 8}, booking=True)
 
 
 @dataclasses.dataclass(frozen=True)

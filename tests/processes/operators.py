@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import threading
 from typing import Any
@@ -34,11 +35,14 @@ class Operator:
     :param nodes: of Ironic, with their classes.
     :param sizes: the properties of each.
     :param mix: how often what is done.
+    :param taken: nodes where it is worth trying what must not be done.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
-                 sizes: dict[str, Any], mix: mixes.Mix) -> None:
+                 sizes: dict[str, Any], mix: mixes.Mix,
+                 taken: collections.deque[str]) -> None:
         self._asker = asker
+        self._taken = taken
         self._nodes = nodes
         self._sizes = sizes
         self._mix = mix
@@ -48,7 +52,7 @@ class Operator:
         """Work until the storm is over."""
         acts = {'maintain': self._maintain, 'recreate': self._recreate,
                 'reclass': self._reclass, 'close': self._close,
-                'tidy': self._tidy}
+                'tidy': self._tidy, 'book': self._book}
         often = [self._mix.acts.get(name, 0) for name in acts]
         while self._asker.wait(*self._mix.rounds):
             if any(often):
@@ -56,6 +60,7 @@ class Operator:
                 act(self._asker.choice.choice(list(self._nodes)))
             # NOTE: for the checker, who looks whether all of it fits.
             self._asker.ask('audit', 'GET', '/v1/leases?limit=1000')
+            self._asker.ask('windows', 'GET', '/v1/maintenances')
 
     def _maintain(self, node: str) -> None:
         path = f'/v1/nodes/{node}/maintenance'
@@ -63,6 +68,29 @@ class Operator:
                         {'reason': 'storm'})
         self._asker.wait(0.5, 4)
         self._insist('operate-maintenance', 'DELETE', path)
+
+    def _book(self, node: str) -> None:
+        """Book nodes for maintenance; most windows end by themselves."""
+        choice = self._asker.choice
+        start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=choice.choice((0, 0, 2, 6)))
+        end = start + datetime.timedelta(seconds=choice.choice((8, 15, 25)))
+        nodes = {node, choice.choice(list(self._nodes))}
+        body = {'name': f'storm-{self._asker.uuid()[:8]}',
+                'starts_at': start.isoformat(), 'ends_at': end.isoformat(),
+                'nodes': sorted(nodes),
+                **choice.choice(({}, {'drain': True}, {'force': True}))}
+        if choice.random() < 0.2:
+            self._asker.ask('try', 'POST', '/v1/maintenances?dry_run=true',
+                            body)
+        booked = self._asker.ask('book', 'POST', '/v1/maintenances', body)
+        if booked.status == 201:
+            self._taken.extend(nodes)
+        self._asker.wait(1, 3)
+        if booked.status == 201 and choice.random() < 0.3:
+            self._asker.wait(1, 8)
+            self._insist('end-window', 'DELETE', '/v1/maintenances/'
+                         + booked.document['maintenance']['uuid'])
 
     def _reclass(self, node: str) -> None:
         other = self._asker.choice.choice(sorted(set(self._nodes.values())))

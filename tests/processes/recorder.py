@@ -36,7 +36,8 @@ from tests.processes import trouble
 VARIABLE = 'STORM_JOURNAL'
 _REQUEST_ID = 'HTTP_X_OPENSTACK_REQUEST_ID'
 _NODE_FIELDS = ('provision_state', 'target_provision_state', 'instance_uuid',
-                'lessee', 'maintenance', 'resource_class')
+                'lessee', 'maintenance', 'maintenance_reason',
+                'resource_class')
 _ALLOCATION_FIELDS = ('node_id', 'state')
 
 

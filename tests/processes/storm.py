@@ -140,13 +140,21 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         written.write('fault', fault=what.how, at=journal.now(),
                       line=what.line, seconds=what.seconds, request=what.id,
                       seed=options.seed)
+
+    def noticed(ident: str) -> None:
+        written.write('noticed', id=ident, at=journal.now())
+    # NOTE: the release before may know no notices, and writes none.
+    told_of = noticed if options.beside is None else None
+    written.write('notices', sent=told_of is not None)
     written.write('clock', wall=time.time() - journal.now(),
                   late=options.mix.times.late)
     with cloud.Cloud(options.kind, folder, random.Random(seed.random()),
                      happened, options.mutation,
                      options.placement, options.mix,
-                     options.beside) as there:
+                     options.beside, told_of) as there:
         written.write('hosts', all=there.all_hosts)
+        written.write('no_show', after=dict(options.mix.no_show),
+                      classes=there.nodes)
         operator = exchange.Asker(
             people.OPERATOR, there.balancer.port, written, _PATIENT,
             random.Random(seed.random()), all_over)
@@ -162,11 +170,16 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             random.Random(seed.random()), over), there.nodes, taken,
             options.mix).run,
             name=person.name, daemon=True) for person in people.ALL_TENANTS]
-        crowd.append(threading.Thread(target=operators.Operator(
+        at_work = {'operator': options.mix}
+        if options.mix.booking:
+            at_work['booker'] = dataclasses.replace(options.mix,
+                                                    acts=mixes.BOOKS)
+        crowd.extend(threading.Thread(target=operators.Operator(
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
                            there.times.client, random.Random(seed.random()),
-                           over), there.nodes, dict(cloud.SIZES),
-            options.mix).run, name='operator', daemon=True))
+                           over), there.nodes, dict(cloud.SIZES), mix,
+            taken).run, name=name, daemon=True)
+            for name, mix in at_work.items())
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
             _restarter(options.restart_database), options.seed)

@@ -120,15 +120,8 @@ class Tenant:
     # Leases
 
     def _lease(self) -> None:
-        now = datetime.datetime.now(datetime.UTC)
-        start = now + datetime.timedelta(
-            seconds=self._choice.choice(self._mix.starts))
-        end = start + datetime.timedelta(
-            seconds=self._choice.choice(self._mix.lengths))
         body = {'name': f'storm-{self._asker.uuid()[:8]}',
-                'start_date': 'now' if start <= now else _date(start),
-                'end_date': _date(end),
-                'reservations': [self._wanted()]}
+                **self._when(), 'reservations': [self._wanted()]}
         if self._choice.random() < 0.2:
             self._asker.ask('try', 'POST', '/v1/leases?dry_run=true', body)
         lease = self._insist('lease', 'POST', '/v1/leases', body, 'lease',
@@ -154,6 +147,26 @@ class Tenant:
                 self._change(path, lease)
         if self._choice.random() < self._mix.ended:
             self._insist_gone('end-lease', path)
+
+    def _when(self) -> dict[str, Any]:
+        """Return the dates of a lease, or what is left open of them."""
+        now = datetime.datetime.now(datetime.UTC)
+        length = self._choice.choice(self._mix.lengths)
+        if self._choice.random() < self._mix.open_dates:
+            first = now + datetime.timedelta(
+                seconds=self._choice.choice((1, 5, 10)))
+            last = first + datetime.timedelta(
+                seconds=length + self._choice.choice((10, 30, 60)))
+            return {'between': [_date(first), _date(last)],
+                    'duration': length,
+                    'fix_before': self._choice.choice((0, 2, 5))}
+        start = now + datetime.timedelta(
+            seconds=self._choice.choice(self._mix.starts))
+        queue = ({'on_refusal': 'queue'}
+                 if self._choice.random() < self._mix.queued else {})
+        return {'start_date': 'now' if start <= now else _date(start),
+                'end_date': _date(start + datetime.timedelta(
+                    seconds=length)), **queue}
 
     def _wanted(self) -> dict[str, Any]:
         if self._choice.random() < self._mix.instances:

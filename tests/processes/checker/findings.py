@@ -19,13 +19,16 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 
+from tests.processes.checker import dates
 from tests.processes.checker import history
+from tests.processes.checker import notices
 from tests.processes.checker import owners
 from tests.processes.checker import promises
 from tests.processes.checker import quiet
+from tests.processes.checker import windows
 
 _OURS = ('/v1/reservations', '/v1/leases', '/v1/os-hosts',
-         '/v1/availability')
+         '/v1/availability', windows.WINDOWS)
 _SHORTEST = 0.05
 #: How long, in seconds, reading all tables may take.
 _READ_WITHIN = 5.0
@@ -273,6 +276,36 @@ def _over_promised(case: Case) -> Iterator[Finding]:
                               f'{why}: {", ".join(leases)}', leases)
 
 
+def _dates_moved(case: Case) -> Iterator[Finding]:
+    """The dates of a lease are not as they were promised."""
+    for lease, each, text in dates.moved(case.told):
+        yield Finding('dates moved', each.got, lease, text)
+
+
+def _in_maintenance(case: Case) -> Iterator[Finding]:
+    """A maintenance window does not have its nodes, or more than those."""
+    sure = windows.find(case.told)
+    for done, window in windows.deployed(case.told, sure):
+        yield Finding('deployed in maintenance', done.began, done.uuid,
+                      f'{_by(case.asked.get(done.request or ""))}, in the '
+                      f'window {window.window}', (window.window,))
+    for each, window, lease in windows.crossed(case.told, sure):
+        yield Finding('promised across maintenance', each.got, lease,
+                      f'node {window.node}, which the window '
+                      f'{window.window} has from {window.starts:.2f} until '
+                      f'{window.ends:.2f}', (window.node, window.window))
+    for done, text in windows.meddled(case.told):
+        yield Finding('maintenance of another', done.began, done.uuid,
+                      f'{text} was changed by nobody who was asked: '
+                      f'{done.values}')
+
+
+def _not_told(case: Case) -> Iterator[Finding]:
+    """Somebody was not told of what became of a lease."""
+    for at, lease, text in notices.missing(case.told):
+        yield Finding('not told', at, lease, text)
+
+
 def _made_twice(case: Case) -> Iterator[Finding]:
     """A request that was sent again was served again."""
     keys = {each.body['name']: each.key for each in case.told.exchanges
@@ -306,8 +339,8 @@ def _left_over(case: Case) -> Iterator[Finding]:
 RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _two_owners, _done_to_anothers, _allocated, _lost, _lost_in_the_end,
     _proof_refused,
-    _errors, _untrue, _over_promised,
-    _made_twice, _left_over)
+    _errors, _untrue, _over_promised, _dates_moved,
+    _in_maintenance, _not_told, _made_twice, _left_over)
 
 
 def _name(sure: owners.Sure) -> str:

@@ -131,6 +131,11 @@ class History:
     :ivar late: see :meth:`Exchange.over`.
     :ivar node_ids: the uuids of nodes by their ids in Ironic.
     :ivar capacities: what compute hosts have, by their uuids.
+    :ivar noticed: the ids of the notices that somebody got; ``None``: nobody
+        was to get any.
+    :ivar no_show: after how many seconds a node that a lease has not deployed
+        may be released, by its class.
+    :ivar classes: of the nodes.
     :ivar all_hosts: whether all nodes could be leased.
     """
 
@@ -145,6 +150,9 @@ class History:
     capacities: dict[str, dict[str, int]] = dataclasses.field(
         default_factory=dict)
     all_hosts: bool = False
+    noticed: frozenset[str] | None = None
+    no_show: dict[str, float] = dataclasses.field(default_factory=dict)
+    classes: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def at(self, date: str) -> float:
         """Return when a date of an answer is, on the one clock."""
@@ -162,6 +170,10 @@ def read(records: Iterable[dict[str, Any]]) -> History:
     ids: dict[int, str] = {}
     capacities: dict[str, dict[str, int]] = {}
     wall, late, all_hosts = 0.0, 60.0, False
+    noticed: set[str] = set()
+    notices = False
+    no_show: dict[str, float] = {}
+    classes: dict[str, str] = {}
     for record in records:
         match record['kind']:
             case 'sending':
@@ -179,6 +191,12 @@ def read(records: Iterable[dict[str, Any]]) -> History:
                 faults.append(record)
             case 'snapshot':
                 snapshots.append(record)
+            case 'noticed':
+                noticed.add(record['id'])
+            case 'notices':
+                notices = record['sent']
+            case 'no_show':
+                no_show, classes = record['after'], record['classes']
             case 'host':
                 capacities[record['uuid']] = record['capacity']
             case 'hosts':
@@ -194,7 +212,8 @@ def read(records: Iterable[dict[str, Any]]) -> History:
         tuple(sorted(done, key=lambda each: each.began)),
         tuple(sorted(passed, key=lambda each: each.began)),
         tuple(sorted(faults, key=lambda each: each['at'])),
-        tuple(snapshots), wall, late, ids, capacities, all_hosts)
+        tuple(snapshots), wall, late, ids, capacities, all_hosts,
+        frozenset(noticed) if notices else None, no_show, classes)
 
 
 def _of(which: Any, record: dict[str, Any], *more: str) -> Any:

@@ -28,6 +28,7 @@ import math
 from typing import Any
 
 from tests.processes.checker import history
+from tests.processes.checker import unused
 
 RESERVATIONS = '/v1/reservations'
 LEASES = '/v1/leases'
@@ -152,6 +153,7 @@ def leases_in(answer: Any) -> Iterable[dict[str, Any]]:
 
 
 def _leases(told: history.History) -> Iterator[_Shown]:
+    released = unused.Unused(told)
     for each in told.exchanges:
         if not each.done or each.dry:
             continue
@@ -163,6 +165,10 @@ def _leases(told: history.History) -> Iterator[_Shown]:
                     if node['state'] == 'bound':
                         yield _Shown(
                             lease['id'], node['uuid'],
-                            told.at(lease['end_date']),
+                            min(told.at(lease['end_date']),
+                                released.kept_until(
+                                    node['uuid'], reservation['id'],
+                                    told.at(lease['start_date']), each.sent)
+                                if told.no_show else math.inf),
                             frozenset((reservation['id'],)), each, True,
                             each.sent)

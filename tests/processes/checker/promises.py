@@ -29,7 +29,7 @@ _SIZES = {'VCPU': 'vcpus', 'MEMORY_MB': 'memory_mb', 'DISK_GB': 'disk_gb'}
 
 
 @dataclasses.dataclass(frozen=True)
-class _Promise:
+class Promise:
     """One node, or one instance on a host, from when until when."""
 
     lease: str
@@ -47,7 +47,7 @@ def exceeded(each: history.Exchange, capacities: dict[str, dict[str, int]]
         one at a time.
     :returns: the node, why, and the leases.
     """
-    by_node: dict[str, list[_Promise]] = {}
+    by_node: dict[str, list[Promise]] = {}
     for lease in owners.leases_in(each.answer):
         if lease['status'] in _LIVE:
             for node, promise in _promises(lease):
@@ -63,13 +63,26 @@ def exceeded(each: history.Exchange, capacities: dict[str, dict[str, int]]
                 break
 
 
-def _promises(lease: dict[str, Any]) -> Iterator[tuple[str, _Promise]]:
+def of_leases(answer: Any) -> Iterator[tuple[str, Promise, bool]]:
+    """Return what an answer shows of the promises of leases.
+
+    NOTE: one that is flagged has been promised what is not to be had.
+
+    :returns: the node, the promise, and whether it has not started.
+    """
+    for lease in owners.leases_in(answer):
+        if lease['status'] in _LIVE and not lease.get('degraded'):
+            for node, promise in _promises(lease):
+                yield node, promise, lease['status'] == 'PENDING'
+
+
+def _promises(lease: dict[str, Any]) -> Iterator[tuple[str, Promise]]:
     for reservation in lease['reservations']:
         amounts = {name: int(reservation.get(key) or 0)
                    for name, key in _SIZES.items()}
         for node in reservation['nodes']:
             if node['state'] in ('planned', 'bound'):
-                yield node['uuid'], _Promise(
+                yield node['uuid'], Promise(
                     lease['id'], _begin(lease), _read(lease['end_date']),
                     amounts)
 
@@ -90,7 +103,7 @@ def _read(date: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(date).replace(tzinfo=None)
 
 
-def _too_much(now: list[_Promise], has: dict[str, int] | None) -> str:
+def _too_much(now: list[Promise], has: dict[str, int] | None) -> str:
     if has is None:
         return f'it is promised {len(now)} times' if len(now) > 1 else ''
     return ', '.join(

@@ -16,9 +16,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import re
 from typing import Any
 
 _ON_THE_WAY = ('STARTING', 'TERMINATING', 'DELETING')
+
+_WINDOW = re.compile(r'\[maintenance window ([0-9a-f-]{36})\]')
 
 #: A snapshot: the rows of our tables by name, the nodes and allocations of
 #: Ironic, what is in Placement of ours, and the time.
@@ -29,7 +32,7 @@ Left = dict[str, str]
 def unsettled(now: Snapshot) -> list[Left]:
     """Return what is still under way, while promises go on."""
     return [{'about': about, 'text': text}
-            for about, text in (*_rows(now), *_lessees(now))]
+            for about, text in (*_rows(now), *_lessees(now), *_windows(now))]
 
 
 def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
@@ -44,6 +47,29 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
     for row in now['tables'].get('reservations', ()):
         if row['state'] == 'starting':
             yield row['node_uuid'], 'a reservation is still starting'
+
+
+def _windows(now: Snapshot) -> Iterator[tuple[str, str]]:
+    standing = set()
+    for row in now['tables'].get('maintenance_nodes', ()):
+        if row['state'] == 'over':
+            continue
+        standing.add((row['window_id'], row['node_uuid']))
+        if row['ends_at'] <= now['now']:
+            yield row['node_uuid'], f'its window should be over: {row}'
+        elif row['state'] == 'starting':
+            yield row['node_uuid'], f'its window is still starting: {row}'
+    for node in now['nodes']:
+        window = window_of(node)
+        if window and (window, node['uuid']) not in standing:
+            yield node['uuid'], (f'it is in maintenance for the window '
+                                 f'{window}, which is over')
+
+
+def window_of(node: dict[str, Any]) -> str | None:
+    """Return the window whose maintenance Ironic shows of a node."""
+    found = _WINDOW.search(node.get('maintenance_reason') or '')
+    return found[1] if found and node.get('maintenance') else None
 
 
 def _lessees(now: Snapshot) -> Iterator[tuple[str, str]]:
@@ -82,6 +108,16 @@ def left_over(now: Snapshot) -> list[Left]:
     found += [{'about': row['id'], 'text': f'the lease is {row["status"]}'}
               for row in now['tables'].get('leases', ())
               if row['status'] not in ('TERMINATED', 'ERROR')]
+    found += [{'about': row['lease_id'],
+               'text': f'a notice that has not been sent: {row}'}
+              for row in now['tables'].get('outbox', ())
+              if row['outcome'] != 'delivered']
+    found += [{'about': row['node_uuid'], 'text': f'a window: {row}'}
+              for row in now['tables'].get('maintenance_nodes', ())
+              if row['state'] != 'over']
+    found += [{'about': node['uuid'], 'text': 'it is in maintenance for the '
+               f'window {window_of(node)}'}
+              for node in now['nodes'] if window_of(node)]
     for node in now['nodes']:
         odd = {name: value for name, value in node.items() if value and (
             name in ('instance_uuid', 'lessee', 'reservation')

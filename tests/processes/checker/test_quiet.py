@@ -22,6 +22,9 @@ from tests.processes.checker import quiet
 
 NODE = {'uuid': 'n', 'provision_state': 'available', 'instance_uuid': None,
         'lessee': None, 'reservation': None}
+#: By a window.
+MAINTAINED = {**NODE, 'maintenance': True, 'maintenance_reason':
+              'fan [maintenance window 00000000-0000-4000-8000-000000000000]'}
 
 
 def snapshot(nodes: tuple[dict[str, Any], ...] = (NODE,),
@@ -71,6 +74,10 @@ class QuietTestCase(unittest.TestCase):
                     **lease('ACTIVE', '2049-12-31 23:59:59')),
                 'lessee of nobody': snapshot(({**NODE, 'lessee': 'q'},)),
                 'lessee not written': snapshot(**lease('ACTIVE')),
+                'window': snapshot(maintenance_nodes=[
+                    {'window_id': 'w', 'node_uuid': 'n', 'state': 'active',
+                     'ends_at': '2049-12-31 23:59:59'}]),
+                'maintenance of no window': snapshot((MAINTAINED,)),
                 'starting': snapshot(reservations=[
                     {'node_uuid': 'n', 'lease_reservation_id': None,
                      'state': 'starting'}])}.items():
@@ -89,6 +96,13 @@ class QuietTestCase(unittest.TestCase):
                                       )),
                 'instance': snapshot(({**NODE, 'instance_uuid': 'i'},)),
                 'lessee': snapshot(({**NODE, 'lessee': 'p'},)),
+                'window': snapshot(maintenance_nodes=[
+                    {'window_id': 'w', 'node_uuid': 'n',
+                     'state': 'planned'}]),
+                'notice': snapshot(outbox=[
+                    {'lease_id': 'l', 'outcome': None},
+                    {'lease_id': 'l', 'outcome': 'delivered'}]),
+                'maintenance': snapshot((MAINTAINED,)),
                 'lock': snapshot(({**NODE, 'reservation': 'host'},)),
                 'allocation': snapshot(allocations=({'uuid': 'a'},))}.items():
             with self.subTest(name):

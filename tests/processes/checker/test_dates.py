@@ -1,0 +1,129 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Which dates of leases are found to have moved, and which are not."""
+
+from __future__ import annotations
+
+from typing import Any
+import unittest
+
+from tests.processes.checker import history
+from tests.processes.checker import test_findings
+
+asked, date = test_findings.asked, test_findings.date
+PATH = '/v1/leases/l'
+
+
+def shown(sent: float, start: float, end: float, status: str = 'PENDING',
+          fixed: bool = True, **more: Any) -> history.Exchange:
+    """Make the exchange that shows the dates of a lease."""
+    lease = {'id': 'l', 'status': status, 'start_date': date(start),
+             'end_date': date(end), 'fixed': fixed, 'between': None,
+             'fix_before': None, 'promised_start': None, 'reservations': [],
+             **more}
+    return asked('show-lease', 'GET', PATH, sent, 200, {'lease': lease})
+
+
+def loose(sent: float, start: float, end: float, *, fixed: bool = False,
+          between: tuple[float, float] = (100, 200)) -> history.Exchange:
+    """Make the exchange that shows a lease which leaves its dates open."""
+    return shown(sent, start, end, fixed=fixed, fix_before=5,
+                 between=[date(each) for each in between])
+
+
+def queued(sent: float, start: float, promised: float | None = None,
+           length: float = 10, **more: Any) -> history.Exchange:
+    """Make the exchange that shows a lease which waits."""
+    return shown(sent, start, start + length, promised_start=date(
+        start if promised is None else promised), **more)
+
+
+class DatesTestCase(unittest.TestCase):
+    """Histories written by hand."""
+
+    def found(self, *told: history.Exchange) -> list[str]:
+        """Return which rules of the dates are broken."""
+        return [rule for rule in test_findings.judged(*told)
+                if rule == 'dates moved']
+
+    def test_fixed_dates_do_not_move(self) -> None:
+        """Neither the start, nor the end."""
+        first = shown(10, 100, 120)
+        self.assertEqual([], self.found(first, shown(50, 100, 120)))
+        for other in (shown(50, 101, 121), shown(50, 99, 119),
+                      shown(50, 100, 121), shown(50, 100, 119),
+                      shown(110, 105, 125, 'ACTIVE')):
+            self.assertEqual(['dates moved'], self.found(first, other))
+
+    def test_once_it_is_over_they_may(self) -> None:
+        """As those of one that was ended early."""
+        self.assertEqual([], self.found(shown(10, 100, 120),
+                                        shown(110, 100, 110, 'TERMINATED')))
+
+    def test_what_somebody_changes_may_move(self) -> None:
+        """Also as long as the change may be under way, unless refused."""
+        for status, expected in ((200, []), (503, []), (None, []),
+                                 (409, ['dates moved'])):
+            change = asked('change-lease', 'PUT', PATH, 20, status)
+            self.assertEqual(expected, self.found(
+                shown(10, 100, 120), change, shown(50, 100, 140)))
+        late = asked('change-lease', 'PUT', PATH, 20, None)
+        self.assertEqual([], self.found(late, shown(50, 100, 120),
+                                        shown(60, 100, 140)))
+        self.assertEqual(['dates moved'], self.found(
+            late, shown(90, 100, 120), shown(95, 100, 140)))
+
+    def test_answers_of_the_same_time_tell_nothing(self) -> None:
+        """Of two that were under way together, either may be the first."""
+        one, other = shown(10, 100, 120), shown(10.05, 101, 121)
+        self.assertEqual([], self.found(one, other))
+
+    def test_open_dates_move_in_their_window(self) -> None:
+        """Both ways, until they are fixed, with the notice agreed on."""
+        first = loose(10, 110, 130)
+        self.assertEqual([], self.found(first, loose(20, 150, 170),
+                                        loose(30, 100, 120)))
+        for other in (loose(20, 90, 110), loose(20, 190, 210),
+                      loose(20, 110, 131), loose(
+                          20, 110, 130, between=(100, 210))):
+            self.assertEqual(['dates moved'], self.found(first, other))
+        fixed = loose(20, 110, 130, fixed=True)
+        self.assertEqual(['dates moved'], self.found(
+            first, fixed, loose(30, 150, 170, fixed=True)))
+
+    def test_nobody_is_moved_to_where_it_is_too_late(self) -> None:
+        """To a start that is nearer than was agreed on."""
+        first = loose(107, 150, 170)
+        self.assertEqual([], self.found(first, loose(109, 111, 131)))
+        self.assertEqual(['dates moved'], self.found(
+            first, loose(109, 109, 129)))
+
+    def test_one_that_waits_starts_earlier_only(self) -> None:
+        """And nobody promises it a later start; it lasts as long."""
+        first = queued(10, 100)
+        self.assertEqual([], self.found(first, queued(20, 80),
+                                        queued(30, 80, status='ACTIVE')))
+        for other in (queued(20, 101), queued(20, 101, 100),
+                      queued(20, 80, 101), queued(20, 80, length=9),
+                      shown(20, 100, 110)):
+            self.assertEqual(['dates moved'], self.found(first, other))
+
+    def test_one_that_has_lost_all_nodes_is_over(self) -> None:
+        """Where nodes that nobody deploys are released, and not before."""
+        first = shown(10, 100, 120, 'ACTIVE')
+        for end, no_show, expected in (
+                (108, {'silver': 8}, []), (108, {}, ['dates moved']),
+                (107, {'silver': 8}, ['dates moved'])):
+            self.assertEqual(expected, test_findings.judged(
+                first, shown(50, 100, end, 'ACTIVE'), no_show=no_show))

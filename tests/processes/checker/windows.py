@@ -1,0 +1,190 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Whether maintenance windows keep their nodes, and touch nothing else.
+
+An answer that shows a window makes it sure on its nodes from the moment when
+the client had the answer, until somebody sends what ends it, or deletes one
+of its nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+from typing import Any
+
+from tests.processes.checker import history
+from tests.processes.checker import owners
+from tests.processes.checker import promises
+
+WINDOWS = '/v1/maintenances'
+#: What stands in Ironic behind the reason of a window.
+MARK = '[maintenance window '
+#: How far, in seconds, the clock of the database may be off the one of all.
+_CLOCKS = 1.0
+#: So long, in seconds, before it hands over a request of the service the guard
+#: looks at the node.
+_LOOKED = 5.0
+#: So long, in seconds, what an operator did may go unseen.
+_SEEN = 30.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Sure:
+    """A window surely stands on a node.
+
+    :ivar end: when that is sure no more.
+    :ivar starts: of the window on that node, and when it ends.
+    :ivar forced: whether leases may be under it.
+    """
+
+    window: str
+    node: str
+    begin: float
+    end: float
+    starts: float
+    ends: float
+    forced: bool
+
+
+def find(told: history.History) -> list[Sure]:
+    """Return all windows that are sure, by what clients were shown."""
+    forced = {each.body['name'] for each in told.exchanges
+              if each.op == 'book' and each.body.get('force')}
+    writes = [each for each in told.exchanges if not each.refused and (
+        each.method == 'DELETE' and each.path.startswith(f'{WINDOWS}/')
+        or each.op in ('operate-delete', 'operate-enroll'))]
+    found = []
+    for each in told.exchanges:
+        if not each.done or each.dry:
+            continue
+        for window in _windows(each.answer):
+            for node in window['nodes']:
+                if node['state'] != 'over':
+                    found.append(_sure(told, each, window, node, writes,
+                                       window['name'] in forced))
+    return found
+
+
+def _windows(answer: Any) -> list[dict[str, Any]]:
+    match answer:
+        case {'maintenance': {'nodes': [*_]} as window}:
+            return [window]
+        case {'maintenances': [*windows]}:
+            return windows
+    return []
+
+
+def _sure(told: history.History, each: history.Exchange,
+          window: dict[str, Any], node: dict[str, Any],
+          writes: list[history.Exchange], forced: bool) -> Sure:
+    ident, uuid = window['uuid'], node['node_uuid']
+    ends = told.at(node['ends_at'])
+    return Sure(ident, uuid, each.got, min([ends, *(
+        by.sent for by in writes
+        if by.plain_path == f'{WINDOWS}/{ident}'
+        and by.over(told.late) > each.sent
+        or by.op.startswith('operate') and (
+            uuid in by.path or uuid in str(by.body))
+        and by.over(told.late) + _SEEN > each.sent)]),
+        told.at(node['starts_at']), ends, forced)
+
+
+def deployed(told: history.History, sure: list[Sure]
+             ) -> Iterator[tuple[history.Done, Sure]]:
+    """Return deploys of those who have neither a reservation nor a lease.
+
+    NOTE: of those that were asked for once the window had surely started;
+    those before may come late.
+    """
+    if not sure:
+        return
+    asked = {each.id: each for each in told.exchanges}
+    proofs = _proofs(told)
+    for done in told.done:
+        by = asked.get(done.request or '')
+        if by is None or by.proof in proofs or (
+                done.values.get('provision_state') != 'deploying'):
+            continue
+        for each in sure:
+            if (each.node == done.uuid and by.sent > max(
+                    each.begin, each.starts + _CLOCKS)
+                    and done.ended < each.end - _CLOCKS):
+                yield done, each
+                break
+
+
+def _proofs(told: history.History) -> set[str]:
+    found = {str(each.body.get('uuid')) for each in told.exchanges
+             if each.op == 'reserve' and isinstance(each.body, dict)}
+    for each in told.exchanges:
+        for lease in owners.leases_in(each.answer):
+            found.update(reservation['id']
+                         for reservation in lease['reservations'])
+    return found
+
+
+def crossed(told: history.History, sure: list[Sure]
+            ) -> Iterator[tuple[history.Exchange, Sure, str]]:
+    """Return leases that are promised nodes across a window of them."""
+    if not sure:
+        return
+    seen = set()
+    for each in told.exchanges:
+        if not each.done or each.dry:
+            continue
+        for node, promise, pending in promises.of_leases(each.answer):
+            begin, end = (told.at(date.isoformat())
+                          for date in (promise.begin, promise.end))
+            for window in sure:
+                if (window.node == node and window.begin <= each.sent
+                        and each.got <= window.end
+                        and (pending or not window.forced)
+                        and begin + _CLOCKS < window.ends
+                        and window.starts + _CLOCKS < end
+                        and (promise.lease, window.window) not in seen):
+                    seen.add((promise.lease, window.window))
+                    yield each, window, promise.lease
+
+
+def meddled(told: history.History) -> Iterator[tuple[history.Done, str]]:
+    """Return what the service did to maintenance that others had set."""
+    asked = {each.id for each in told.exchanges}
+    last: dict[str, tuple[history.Done, str | None]] = {}
+    for done in told.done:
+        values = done.values
+        if done.kind != 'node' or done.what != 'save' or not (
+                {'maintenance', 'maintenance_reason'} & set(values)):
+            continue
+        before = last.pop(done.uuid, None)
+        reason = values.get('maintenance_reason')
+        if values.get('maintenance') is not False:
+            last[done.uuid] = done, reason
+        if before is None or done.request in asked or (
+                MARK in (before[1] or '')):
+            continue
+        if before[0].ended + _LOOKED < _handed(told, done):
+            yield done, f'{before[1]!r}, set at {before[0].ended:.2f},'
+
+
+def _handed(told: history.History, done: history.Done) -> float:
+    """Return when a request that was not a client's was handed to Ironic.
+
+    NOTE: one that was handed over before may be what was done only now.
+    """
+    return min((passed.began for passed in told.passed
+                if passed.request is None
+                and passed.path == f'/v1/nodes/{done.uuid}/maintenance'
+                and done.began - told.late < passed.began < done.ended),
+               default=done.began)
