@@ -71,6 +71,9 @@ class Aftermath:
             waited = journal.now() - began
             if not left or waited > self._within:
                 break
+            # NOTE: nobody judges it; it tells what took how long.
+            self._written.write('waits', phase=phase, at=journal.now(),
+                                left_over=left)
             if meanwhile is not None:
                 meanwhile(now)
             time.sleep(_PAUSE)

@@ -231,10 +231,11 @@ class Cloud(fixtures.Fixture):
         port = 0 if role == 'conductor' else all_in_one.free_port()
         theirs = self.folder / f'{name}.ironic.conf'
         options = self._ironic_options(role, port)
+        listens = None
         if role == 'conductor':
+            listens = (str(options['json_rpc']['host_ip']), _RPC)
             self.rpc[name] = balancer.Balancer(
-                self.wire, [(str(options['json_rpc']['host_ip']), _RPC)],
-                self.choice, self._happened,
+                self.wire, [listens], self.choice, self._happened,
                 (str(options['DEFAULT']['host']), _RPC))
         all_in_one.write_options(theirs, options)
         ours = self.folder / f'{name}.ours.conf'
@@ -246,7 +247,7 @@ class Cloud(fixtures.Fixture):
             f'http://127.0.0.1:{port}/' if port else None, {
                 **self._environment,
                 'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(ours)},
-            self._release(name)))
+            self._release(name), listens))
         return port
 
     def _reconciler(self, name: str) -> None:

@@ -46,12 +46,14 @@ class Process:
     :param arguments: of the program.
     :param url: where it answers once it serves; ``None`` where it does not.
     :param path: where it looks for packages first.
+    :param listens: where it takes connections, if it does not answer there.
     """
 
     def __init__(self, role: str, name: str, folder: pathlib.Path,
                  arguments: tuple[str, ...], url: str | None = None,
                  environment: dict[str, str] | None = None,
-                 path: tuple[pathlib.Path, ...] = ()) -> None:
+                 path: tuple[pathlib.Path, ...] = (),
+                 listens: tuple[str, int] | None = None) -> None:
         self.role = role
         self.name = name
         self.url = url
@@ -62,6 +64,7 @@ class Process:
         self._folder = folder
         self._arguments = arguments
         self._environment = dict(environment or {})
+        self._listens = listens
         self._path = (*path, folder / 'site', _ROOT)
         self._child: child.Child | None = None
         self._over = False
@@ -136,15 +139,22 @@ class Process:
         self.off = off
 
     def wait(self, timeout: float = 240) -> None:
-        """Wait until it answers.
+        """Wait until it answers, or takes connections.
 
         :raises NotStarted: it ended, or did not answer in time.
         """
         process = self._child
-        if process is not None and self.url is not None:
+        if process is not None and self._listens is not None:
+            process.wait_until(self._takes, timeout)
+        elif process is not None and self.url is not None:
             with requests.Session() as session:
                 session.trust_env = False
                 process.wait_until(lambda: self._answers(session), timeout)
+
+    def _takes(self) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(self._listens) == 0
 
     def _answers(self, session: requests.Session) -> bool:
         try:

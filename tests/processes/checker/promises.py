@@ -63,17 +63,13 @@ def exceeded(each: history.Exchange, capacities: dict[str, dict[str, int]]
                 break
 
 
-def of_leases(answer: Any) -> Iterator[tuple[str, Promise, bool]]:
-    """Return what an answer shows of the promises of leases.
+def of_lease(lease: dict[str, Any]) -> Iterator[tuple[str, Promise]]:
+    """Return what is promised to a lease in an answer.
 
     NOTE: one that is flagged has been promised what is not to be had.
-
-    :returns: the node, the promise, and whether it has not started.
     """
-    for lease in owners.leases_in(answer):
-        if lease['status'] in _LIVE and not lease.get('degraded'):
-            for node, promise in _promises(lease):
-                yield node, promise, lease['status'] == 'PENDING'
+    if lease['status'] in _LIVE and not lease['degraded']:
+        yield from _promises(lease)
 
 
 def _promises(lease: dict[str, Any]) -> Iterator[tuple[str, Promise]]:

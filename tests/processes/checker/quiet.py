@@ -50,15 +50,28 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _windows(now: Snapshot) -> Iterator[tuple[str, str]]:
-    standing = set()
+    standing, times = set(), []
     for row in now['tables'].get('maintenance_nodes', ()):
         if row['state'] == 'over':
             continue
         standing.add((row['window_id'], row['node_uuid']))
+        times.append((row['node_uuid'], row['starts_at'], row['ends_at']))
         if row['ends_at'] <= now['now']:
             yield row['node_uuid'], f'its window should be over: {row}'
         elif row['state'] == 'starting':
             yield row['node_uuid'], f'its window is still starting: {row}'
+    flagged = {row['id'] for row in now['tables'].get('leases', ())
+               if row['degraded']}
+    lease_of = {row['id']: row['lease_id'] for row in
+                now['tables'].get('lease_reservations', ())}
+    for row in now['tables'].get('reservations', ()):
+        lease = lease_of.get(row['lease_reservation_id'])
+        if (row['state'] == 'planned' and lease not in flagged
+                and any(node == row['node_uuid'] and begin < row['expires_at']
+                        and row['starts_at'] < end
+                        for node, begin, end in times)):
+            yield row['node_uuid'], (f'it is planned for the lease {lease} '
+                                     f'across a window: {row}')
     for node in now['nodes']:
         window = window_of(node)
         if window and (window, node['uuid']) not in standing:

@@ -40,10 +40,23 @@ def lease(status: str, ends_at: str = '2050-01-02 00:00:00'
     """Make the rows of a lease of one node."""
     return {
         'leases': [{'id': 'l', 'status': status, 'project_id': 'p',
-                    'ends_at': ends_at}],
+                    'degraded': False, 'ends_at': ends_at}],
         'lease_reservations': [{'id': 'r', 'lease_id': 'l'}],
         'reservations': [{'node_uuid': 'n', 'lease_reservation_id': 'r',
                           'state': 'bound'}]}
+
+
+def planned_across(degraded: bool) -> quiet.Snapshot:
+    """Make a snapshot with a lease that is planned across a window."""
+    there = lease('PENDING')
+    there['leases'][0]['degraded'] = degraded
+    there['reservations'][0].update(
+        state='planned', starts_at='2050-01-01 10:00:00',
+        expires_at='2050-01-02 00:00:00')
+    return snapshot(**there, maintenance_nodes=[
+        {'window_id': 'w', 'node_uuid': 'n', 'state': 'planned',
+         'starts_at': '2050-01-01 12:00:00',
+         'ends_at': '2050-01-01 13:00:00'}])
 
 
 class QuietTestCase(unittest.TestCase):
@@ -68,7 +81,8 @@ class QuietTestCase(unittest.TestCase):
                 'on the way': snapshot(
                     ({**NODE, 'lessee': None},),
                     leases=[{'id': 'l', 'status': 'DELETING',
-                             'project_id': 'p', 'ends_at': '2050-02'}]),
+                             'project_id': 'p', 'degraded': False,
+                             'ends_at': '2050-02'}]),
                 'not over': snapshot(
                     ({**NODE, 'lessee': 'p'},),
                     **lease('ACTIVE', '2049-12-31 23:59:59')),
@@ -76,7 +90,9 @@ class QuietTestCase(unittest.TestCase):
                 'lessee not written': snapshot(**lease('ACTIVE')),
                 'window': snapshot(maintenance_nodes=[
                     {'window_id': 'w', 'node_uuid': 'n', 'state': 'active',
+                     'starts_at': '2049-12-31 20:00:00',
                      'ends_at': '2049-12-31 23:59:59'}]),
+                'planned across one': planned_across(False),
                 'maintenance of no window': snapshot((MAINTAINED,)),
                 'starting': snapshot(reservations=[
                     {'node_uuid': 'n', 'lease_reservation_id': None,
@@ -84,6 +100,10 @@ class QuietTestCase(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(1, len(quiet.unsettled(now)),
                                  quiet.unsettled(now))
+
+    def test_one_that_is_flagged_across_a_window(self) -> None:
+        """Nothing else was found for it."""
+        self.assertEqual([], quiet.unsettled(planned_across(True)))
 
     def test_what_is_left(self) -> None:
         """Each of these."""

@@ -40,11 +40,13 @@ def booked(sent: float, starts: float, ends: float, node: str = N,
 
 
 def leased(sent: float, start: float, end: float, status: str = 'PENDING',
-           degraded: bool = False, node: str = N) -> history.Exchange:
+           degraded: bool = False, node: str = N, made: float = 11
+           ) -> history.Exchange:
     """Make the exchange that shows a lease of a node."""
     return asked('audit', 'GET', '/v1/leases', sent, 200, {'leases': [{
         'id': 'l', 'status': status, 'degraded': degraded,
-        'start_date': date(start), 'end_date': date(end),
+        'created_at': date(made), 'start_date': date(start),
+        'end_date': date(end),
         'reservations': [{'id': 'r', 'nodes': [
             {'uuid': node, 'state': 'planned'}]}]}]})
 
@@ -96,24 +98,30 @@ class WindowsTestCase(unittest.TestCase):
                                       22, 409), deploy, done))
 
     def test_a_lease_across_a_window(self) -> None:
-        """Not planned, and not extended."""
+        """Not planned, not extended, and not moved to it."""
         window = booked(10, 20, 40)
         crossed = ['promised across maintenance']
-        self.assertEqual(crossed, self.found(window, leased(11, 30, 50)))
-        self.assertEqual(crossed, self.found(
-            window, leased(11, 5, 30, 'ACTIVE')))
-        for right in (leased(11, 40, 60), leased(11, 12, 20),
-                      leased(11, 30, 50, node=M),
-                      leased(11, 30, 50, degraded=True),
-                      leased(11, 30, 50, 'TERMINATED')):
+        self.assertEqual(crossed, self.found(window, leased(12, 30, 50)))
+        for before, after in (
+                (leased(11, 5, 15, 'ACTIVE', made=5),
+                 leased(12, 5, 30, 'ACTIVE', made=5)),
+                (leased(11, 50, 60, made=5), leased(12, 30, 40, made=5)),
+                (leased(11, 30, 50, node=M, made=5),
+                 leased(12, 30, 50, made=5))):
+            self.assertEqual(crossed, self.found(window, before, after))
+        for right in (leased(12, 40, 60), leased(12, 12, 20),
+                      leased(12, 30, 50, node=M),
+                      leased(12, 30, 50, degraded=True),
+                      leased(12, 30, 50, 'TERMINATED')):
             self.assertEqual([], self.found(window, right))
 
-    def test_a_lease_under_one_that_was_forced(self) -> None:
-        """Of one that has started; another one is flagged."""
-        window = booked(10, 20, 40, force=True)
-        self.assertEqual([], self.found(window, leased(11, 5, 30, 'ACTIVE')))
-        self.assertEqual(['promised across maintenance'], self.found(
-            window, leased(11, 30, 50)))
+    def test_a_lease_that_was_there_before(self) -> None:
+        """It is moved, or flagged, a little later."""
+        window, before = booked(10, 20, 40), leased(5, 30, 50, made=5)
+        self.assertEqual([], self.found(
+            before, window, leased(12, 30, 50, made=5)))
+        self.assertEqual([], self.found(
+            window, leased(12, 5, 30, 'ACTIVE', made=5)))
 
     def test_what_an_operator_has_set_is_left_alone(self) -> None:
         """Neither cleared nor written over by the service."""

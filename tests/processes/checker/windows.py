@@ -46,7 +46,6 @@ class Sure:
 
     :ivar end: when that is sure no more.
     :ivar starts: of the window on that node, and when it ends.
-    :ivar forced: whether leases may be under it.
     """
 
     window: str
@@ -55,13 +54,10 @@ class Sure:
     end: float
     starts: float
     ends: float
-    forced: bool
 
 
 def find(told: history.History) -> list[Sure]:
     """Return all windows that are sure, by what clients were shown."""
-    forced = {each.body['name'] for each in told.exchanges
-              if each.op == 'book' and each.body.get('force')}
     writes = [each for each in told.exchanges if not each.refused and (
         each.method == 'DELETE' and each.path.startswith(f'{WINDOWS}/')
         or each.op in ('operate-delete', 'operate-enroll'))]
@@ -72,8 +68,7 @@ def find(told: history.History) -> list[Sure]:
         for window in _windows(each.answer):
             for node in window['nodes']:
                 if node['state'] != 'over':
-                    found.append(_sure(told, each, window, node, writes,
-                                       window['name'] in forced))
+                    found.append(_sure(told, each, window, node, writes))
     return found
 
 
@@ -88,7 +83,7 @@ def _windows(answer: Any) -> list[dict[str, Any]]:
 
 def _sure(told: history.History, each: history.Exchange,
           window: dict[str, Any], node: dict[str, Any],
-          writes: list[history.Exchange], forced: bool) -> Sure:
+          writes: list[history.Exchange]) -> Sure:
     ident, uuid = window['uuid'], node['node_uuid']
     ends = told.at(node['ends_at'])
     return Sure(ident, uuid, each.got, min([ends, *(
@@ -98,7 +93,7 @@ def _sure(told: history.History, each: history.Exchange,
         or by.op.startswith('operate') and (
             uuid in by.path or uuid in str(by.body))
         and by.over(told.late) + _SEEN > each.sent)]),
-        told.at(node['starts_at']), ends, forced)
+        told.at(node['starts_at']), ends)
 
 
 def deployed(told: history.History, sure: list[Sure]
@@ -137,25 +132,51 @@ def _proofs(told: history.History) -> set[str]:
 
 def crossed(told: history.History, sure: list[Sure]
             ) -> Iterator[tuple[history.Exchange, Sure, str]]:
-    """Return leases that are promised nodes across a window of them."""
+    """Return leases that were promised nodes across a window of them.
+
+    NOTE: what was promised before the window was booked is moved, or flagged,
+    only after that, so it has to be new: the lease was made since then, or
+    was seen since then without it.
+    """
     if not sure:
         return
-    seen = set()
+    seen: dict[str, list[tuple[history.Exchange, _Promises]]] = {}
+    found = set()
     for each in told.exchanges:
         if not each.done or each.dry:
             continue
-        for node, promise, pending in promises.of_leases(each.answer):
-            begin, end = (told.at(date.isoformat())
-                          for date in (promise.begin, promise.end))
+        for lease in owners.leases_in(each.answer):
+            there = _Promises(told, lease)
+            before = seen.setdefault(lease['id'], [])
             for window in sure:
-                if (window.node == node and window.begin <= each.sent
+                if (there.crosses(window) and window.begin <= each.sent
                         and each.got <= window.end
-                        and (pending or not window.forced)
-                        and begin + _CLOCKS < window.ends
-                        and window.starts + _CLOCKS < end
-                        and (promise.lease, window.window) not in seen):
-                    seen.add((promise.lease, window.window))
-                    yield each, window, promise.lease
+                        and (lease['id'], window.window) not in found
+                        and (there.made > window.begin or any(
+                            window.begin <= other.sent
+                            and other.got <= each.sent
+                            and not had.crosses(window)
+                            for other, had in before))):
+                    found.add((lease['id'], window.window))
+                    yield each, window, lease['id']
+            before.append((each, there))
+
+
+class _Promises:
+    """From when until when an answer shows nodes promised to a lease."""
+
+    def __init__(self, told: history.History, lease: dict[str, Any]) -> None:
+        self.made = told.at(lease['created_at'])
+        self._times = [
+            (node, *(told.at(date.isoformat())
+                     for date in (promise.begin, promise.end)))
+            for node, promise in promises.of_lease(lease)]
+
+    def crosses(self, window: Sure) -> bool:
+        """Return whether it is promised the node of a window across it."""
+        return any(node == window.node and begin + _CLOCKS < window.ends
+                   and window.starts + _CLOCKS < end
+                   for node, begin, end in self._times)
 
 
 def meddled(told: history.History) -> Iterator[tuple[history.Done, str]]:
