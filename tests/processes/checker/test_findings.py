@@ -329,6 +329,14 @@ class BadTestCase(unittest.TestCase):
                 ['done to the node of another'] * wrong,
                 judged(mine, by, wrote(20.05, by, maintenance=True)))
 
+    def test_let_through_before_anybody_had_it(self) -> None:
+        """Maintenance that was asked for then may come late."""
+        by = asked('meddle', 'PUT', f'/v1/nodes/{N}/maintenance', 9, 202,
+                   got=21, project='q')
+        self.assertEqual([], judged(
+            by, reserved('u', 10, 100, project='p'),
+            wrote(20, by, maintenance=True)))
+
     def test_lost_to_maintenance(self) -> None:
         """It suspends a promise, and never ends it."""
         by = asked('operate-maintenance', 'PUT',
