@@ -41,6 +41,8 @@ USAGE = 10
 RACKS = 11
 QUEUE = 12
 CLASS_LIMITS = 13
+CALENDAR_MAINTENANCE = 14
+MOVES = 15
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -69,6 +71,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
             'promised_start and priority.'),
     (CLASS_LIMITS, 'GET /v1/limits has limits by resource class, and each '
                    'limit carries resource_class.'),
+    (CALENDAR_MAINTENANCE, 'GET /v1/calendar shows maintenance windows.'),
+    (MOVES, 'The dry run of a lease carries moves.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -134,7 +134,7 @@ def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     """Add the hosts of a page, whose numbers of leases are its own."""
     known = {lease['id']: place for place, lease
              in enumerate(whole['leases']) if lease['id'] is not None}
-    places = {-1: -1}
+    places, windows = {-1: -1}, {-1: -1}
     for place, lease in enumerate(page['leases']):
         if lease['id'] not in known:
             # NOTE: those that the caller may not see have no id, so each of
@@ -143,10 +143,20 @@ def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
             places[place] = len(whole['leases']) - 1
         else:
             places[place] = known[lease['id']]
+    there = {each['uuid']: place for place, each
+             in enumerate(whole.get('maintenances', ()))}
+    for place, window in enumerate(page.get('maintenances', ())):
+        if window['uuid'] not in there:
+            there[window['uuid']] = len(whole['maintenances'])
+            whole['maintenances'].append(window)
+        windows[place] = there[window['uuid']]
     whole['hosts'].extend(
         {**host, 'bookings': [
             [start, end, had, places[lease], amount]
-            for start, end, had, lease, amount in host['bookings']]}
+            for start, end, had, lease, amount in host['bookings']],
+         **({} if 'maintenances' not in host else {'maintenances': [
+             [start, end, under_way, windows[window]]
+             for start, end, under_way, window in host['maintenances']]})}
         for host in page['hosts'])
     whole['links'] = []
 

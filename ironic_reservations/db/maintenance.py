@@ -67,6 +67,15 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
         for row in connection.execute(query)]
 
 
+def read_purposes(connection: sa.Connection, ids: Collection[str]
+                  ) -> dict[str, maintenance.Purpose]:
+    """Read what windows are for, by their ids."""
+    # SELECT id, name, reason FROM maintenance_windows WHERE id IN (...)
+    return {row.id: maintenance.Purpose(row.id, row.name, row.reason)
+            for row in connection.execute(sa.select(
+                _w.id, _w.name, _w.reason).where(_w.id.in_(ids)))}
+
+
 def read_of_nodes(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
                   ) -> dict[str, tuple[maintenance.NodeWindow, ...]]:

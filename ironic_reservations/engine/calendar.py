@@ -35,6 +35,7 @@ from typing import TypeVar
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_names
+from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.engine import calendar_rows
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
@@ -42,6 +43,7 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.model import calendar
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import standing
@@ -75,18 +77,21 @@ class Found:
     _page: Sequence[calendar_rows.Promised]
     _more: bool
     _named: Mapping[str, leases.NamedLease]
+    _purposes: Mapping[str, maintenance.Purpose]
 
     def calendar(self) -> calendar.Calendar:
         """Return it."""
         wanted = self._wanted
-        rows = calendar_rows.Rows(self._viewer, self._named)
+        rows = calendar_rows.Rows(self._viewer, self._named,
+                                  self._purposes)
         shown = [rows.row(each) for each in self._page]
         return calendar.Calendar(
             None if wanted.marker is not None else [
                 _steps(each, self._free, wanted)
                 for each in self._hosts.classes
                 if wanted.takes(each.name)],
-            shown if wanted.rows else None, rows.leases, self._more)
+            shown if wanted.rows else None, rows.leases, self._more,
+            rows.windows)
 
 
 class Calendars:
@@ -149,6 +154,7 @@ class Calendars:
             page = [each for each in page
                     if calendar_rows.known(each, viewer, named)]
             named = _only(named, _on_nodes(page))
+        purposes = self._read_purposes(page, viewer)
         # NOTE: another thread, which has an older snapshot, may replace what
         # is kept at any time.
         free = self._free
@@ -158,7 +164,21 @@ class Calendars:
             snapshot.now, snapshot.state.margin // instants.SECOND,
             _sequence(snapshot, {ident: lease.generation
                                  for ident, lease in named.items()}),
-            wanted, viewer, self._known(snapshot), free, page, more, named)
+            wanted, viewer, self._known(snapshot), free, page, more, named,
+            purposes)
+
+    def _read_purposes(self, page: Iterable[calendar_rows.Promised],
+                       viewer: calendar.Viewer
+                       ) -> Mapping[str, maintenance.Purpose]:
+        ids = {each.window_id for here in page for each in here.maintained}
+        if not ids or not viewer.lists_maintenances:
+            return {}
+        with self._engine.database.read() as connection:
+            found = db_maintenance.read_purposes(connection, ids)
+        if not ids <= found.keys():
+            raise db_connection.Conflict(
+                'a maintenance window has just been forgotten')
+        return found
 
     def _snapshot(self) -> snapshots.Snapshot:
         # NOTE: nobody is refused anything for it, so what was committed in
@@ -246,7 +266,7 @@ class _Hosts:
             there = found.setdefault(name, _Group(name))
             rack = calendar.rack(here.host, self._rack)
             in_rack = there.racks.setdefault(rack, _Group(rack or None))
-            condition = calendar.condition(here.host)
+            condition = calendar_rows.condition(here)
             there.add(number, condition)
             in_rack.add(number, condition)
         return [found[name] for name in sorted(

@@ -23,6 +23,7 @@ import datetime
 from ironic_reservations.model import calendar
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.planner import standing
 
 #: Before the instant from which on a late node may be promised.
@@ -43,11 +44,27 @@ class Promise:
 
 
 @dataclasses.dataclass(frozen=True)
+class Maintained:
+    """A time at which a maintenance window has a host."""
+
+    start: int
+    end: int
+    has_host: bool
+    window_id: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Promised:
-    """A host, and what of it is promised within a window."""
+    """A host, and what of it is promised within a window.
+
+    :ivar maintained: when maintenance windows have it.
+    :ivar condition: one of :data:`calendar.CONDITIONS`.
+    """
 
     host: leases.Host
     promises: Sequence[Promise]
+    maintained: Sequence[Maintained]
+    condition: str
 
     @property
     def reservation_ids(self) -> frozenset[str]:
@@ -70,7 +87,31 @@ def promised(here: standing.Standing, wanted: calendar.Wanted,
 
     :param margin: for cleaning, in microseconds.
     """
-    return Promised(here.host, list(_promises(here, wanted, now, margin)))
+    return Promised(
+        here.host, list(_promises(here, wanted, now, margin)),
+        list(_maintained(here, wanted, now)), condition(here))
+
+
+def condition(here: standing.Standing) -> str:
+    """Return one of :data:`calendar.CONDITIONS`."""
+    return calendar.condition(here.host, here.maintained())
+
+
+def _maintained(here: standing.Standing, wanted: calendar.Wanted,
+                now: datetime.datetime) -> Iterator[Maintained]:
+    origin = instants.instant(wanted.start)
+    for each in here.windows:
+        if not each.stands(now) or each.starts_at >= wanted.end:
+            continue
+        ends = instants.instant(each.ends_at)
+        if each.late(now):
+            # NOTE: as on the timeline.
+            ends = max(ends, standing.late(now))
+        end = second(ends, origin)
+        if end > 0:
+            yield Maintained(
+                second(instants.instant(each.starts_at), origin), end,
+                each.has_node(now), each.window_id)
 
 
 def _promises(here: standing.Standing, wanted: calendar.Wanted,
@@ -110,17 +151,23 @@ def known(here: Promised, viewer: calendar.Viewer,
 
 
 class Rows:
-    """Rows as one viewer sees them, and the leases that come up in them.
+    """Rows as one viewer sees them, and what comes up in them.
 
-    :param named: by the ids of lease reservations.
+    :param named: leases by the ids of lease reservations.
+    :param purposes: of maintenance windows, by their ids; none where the
+        viewer may not list them.
     """
 
     def __init__(self, viewer: calendar.Viewer,
-                 named: Mapping[str, leases.NamedLease]) -> None:
+                 named: Mapping[str, leases.NamedLease],
+                 purposes: Mapping[str, maintenance.Purpose]) -> None:
         self.leases: list[leases.NamedLease] = []
+        self.windows: list[maintenance.Purpose] = []
         self._viewer = viewer
         self._named = named
+        self._purposes = purposes
         self._places: dict[str, int] = {}
+        self._places_of_windows: dict[str, int] = {}
 
     def row(self, here: Promised) -> calendar.Row:
         """Return the row of a host.
@@ -136,16 +183,30 @@ class Rows:
             key = (each.start, each.end, each.had, place)
             amounts[key] = amounts.get(key, 0) + share
         return calendar.Row(
-            here.host, calendar.condition(here.host),
+            here.host, here.condition,
             known(here, self._viewer, self._named),
             [calendar.Booking(*key, amount)
-             for key, amount in amounts.items()])
+             for key, amount in amounts.items()],
+            [calendar.Maintenance(each.start, each.end, int(each.has_host),
+                                  self._place_of_window(each.window_id))
+             for each in sorted(here.maintained, key=lambda each: (
+                 each.start, each.end, each.window_id))])
 
     def _order(self, each: Promise) -> tuple[int, int, int, str]:
         # NOTE: whichever process reads them, in whichever order.
         return (each.start, each.end, each.had,
                 '' if each.reservation_id is None
                 else self._named[each.reservation_id].id)
+
+    def _place_of_window(self, window_id: str) -> int:
+        purpose = self._purposes.get(window_id)
+        if purpose is None:
+            return -1
+        place = self._places_of_windows.setdefault(window_id,
+                                                   len(self.windows))
+        if place == len(self.windows):
+            self.windows.append(purpose)
+        return place
 
     def _place(self, lease: leases.NamedLease) -> int:
         place = self._places.setdefault(lease.id, len(self.leases))

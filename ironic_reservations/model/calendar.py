@@ -23,11 +23,16 @@ from typing import NamedTuple
 
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 
 #: What a host is that the operator has closed.
 CLOSED = 'closed'
-CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED)
+#: What a host is that a maintenance window has, and that is not broken
+#: besides.
+MAINTENANCE = 'maintenance'
+CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED,
+              MAINTENANCE)
 
 
 class Had(enum.IntEnum):
@@ -49,7 +54,8 @@ class Viewer:
     :ivar projects: whether callers belong to projects at all.
     :ivar lists_own: whether the viewer may list them,
     :ivar lists_all: and those of all projects.
-    :ivar lists_hosts: whether the viewer may know of all nodes.
+    :ivar lists_hosts: whether the viewer may know of all nodes,
+    :ivar lists_maintenances: and what maintenance windows are for.
     """
 
     project_id: str | None = None
@@ -57,6 +63,7 @@ class Viewer:
     lists_own: bool = False
     lists_all: bool = False
     lists_hosts: bool = False
+    lists_maintenances: bool = False
 
     def owns(self, lease: leases.NamedLease) -> bool:
         """Return whether a lease is the viewer's own.
@@ -144,6 +151,20 @@ class Booking(NamedTuple):
     amount: int
 
 
+class Maintenance(NamedTuple):
+    """A time, in seconds from the origin, at which a window has a host.
+
+    :ivar has_host: 1 if it has the host now, 0 if it will have it.
+    :ivar window: its place in the list of windows, -1 where the viewer may
+        not list them.
+    """
+
+    start: int
+    end: int
+    has_host: int
+    window: int
+
+
 @dataclasses.dataclass(frozen=True)
 class Row:
     """A host.
@@ -155,6 +176,7 @@ class Row:
     condition: str
     named: bool
     bookings: Sequence[Booking]
+    maintenances: Sequence[Maintenance] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,12 +187,14 @@ class Calendar:
     :ivar rows: ``None`` where none were asked for.
     :ivar leases: those of the bookings, each once.
     :ivar more: whether there is another page of rows.
+    :ivar windows: the maintenance windows in the rows, each once.
     """
 
     classes: Sequence[Steps] | None
     rows: Sequence[Row] | None
     leases: Sequence[leases.NamedLease]
     more: bool
+    windows: Sequence[maintenance.Purpose] = ()
 
 
 def rack(host: leases.Host, name: str) -> str:
@@ -185,8 +209,17 @@ def rack(host: leases.Host, name: str) -> str:
                if found is None else found)
 
 
-def condition(host: leases.Host) -> str:
-    """Return one of :data:`CONDITIONS`."""
+def condition(host: leases.Host, maintained: bool = False) -> str:
+    """Return one of :data:`CONDITIONS`.
+
+    :param maintained: whether a maintenance window may stand on its node in
+        Ironic; that does not break it.
+    """
     if not (host.reservable and host.node.reservable):
         return CLOSED
-    return node_condition.of(host.node).value
+    found = node_condition.of(host.node)
+    if maintained and found is node_condition.Condition.BROKEN and (
+            node_condition.of(dataclasses.replace(
+                host.node, maintenance=False)) is not found):
+        return MAINTENANCE
+    return found.value

@@ -104,6 +104,15 @@ class Window:
                 and State.OVER not in states else State.ACTIVE)
 
 
+@dataclasses.dataclass(frozen=True)
+class Purpose:
+    """What a maintenance window is called, and why there is one."""
+
+    id: str
+    name: str
+    reason: str
+
+
 def marked(window_id: str, reason: str) -> str:
     """Return the reason that stands in Ironic for a window."""
     return f'{reason} {_mark(window_id)}'

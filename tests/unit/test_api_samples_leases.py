@@ -33,7 +33,7 @@ _CHANGING = (
     (r'"[0-9a-f]{32}"', '"(sequence)"'),
     (r'"now": -\d+', '"now": 0'),
 )
-_OURS = 'reservation 1.0, baremetal-reservation 1.12'
+_OURS = 'reservation 1.0, baremetal-reservation 1.15'
 _MEMBER = {'X_ROLES': 'member,reader', 'X_PROJECT_ID': 'red',
            'X_USER_ID': 'ada'}
 _OPERATOR = {'X_ROLES': 'admin,member,reader', 'X_PROJECT_ID': 'operators',
@@ -130,8 +130,15 @@ class LeaseSamplesTest(testtools.TestCase):
             'GET', '/v1/availability?start_date=2050-01-01%2000:00'
             '&end_date=2050-01-06%2000:00&count=2&duration=28800&slots=2',
             version=_OURS, **_MEMBER))
+        self.assertEqual(201, world.request(
+            self.world, 'POST', '/v1/maintenances', {
+                'name': 'firmware', 'nodes': ['node-2'],
+                'starts_at': '2050-01-05T00:00:00Z',
+                'ends_at': '2050-01-05T12:00:00Z'},
+            version=_OURS, **_OPERATOR).status)
         self.assert_is('calendar-response', self.send(
             'GET', '/v1/calendar?from=2050-01-01T00:00Z'
-            '&to=2050-01-06T00:00Z&rows=true', version=_OURS, **_MEMBER))
+            '&to=2050-01-06T00:00Z&rows=true',
+            **{**_OPERATOR, 'version': _OURS, 'X_PROJECT_ID': 'red'}))
         self.assertEqual({path.stem for path in SAMPLES.glob('*.json')},
                          self.used)

@@ -209,6 +209,7 @@ export class Board {
       onAxis: y < this.timeline.axisHeight,
       onLabels: x < this.timeline.left,
       booking: row ? this.bookingAt(row, x, height - row.top) : null,
+      window: row ? this.windowAt(row, x) : null,
       offer: row?.kind === 'class' ? this.offerAt(row, x) : null};
   }
 
@@ -224,6 +225,17 @@ export class Board {
     return host.bookings.find(
       (each) => each.lane === lane && each.start - reach <= time
         && time <= each.end + reach) ?? null;
+  }
+
+  windowAt(row, x) {
+    const host = row.kind === 'host' ? this.fleet.host(row.key, row.host)
+      : null;
+    if (!host || x < this.timeline.left) {
+      return null;
+    }
+    const time = this.timeline.time(x);
+    return host.windows.find(
+      (each) => each.start <= time && time < each.end) ?? null;
   }
 
   offerAt(row, x) {

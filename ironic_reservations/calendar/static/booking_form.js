@@ -19,6 +19,7 @@
 import {bookOnce} from './book_once.js';
 import {DryRun, refused} from './dry_run.js';
 import {element, fill} from './elements.js';
+import {roomText} from './moves_text.js';
 import {notice} from './notice.js';
 import {closePanel, openPanel} from './panel.js';
 import {classOf, readable, textFor} from './properties.js';
@@ -247,9 +248,11 @@ export class BookingForm {
     places.verdict.className = `verdict ${
       verdict.granted ? 'yes' : verdict.typing ? 'typing' : 'no'}`;
     if (verdict.granted) {
+      const room = roomText(verdict.moves);
       fill(places.verdict, element(
         'p', {}, `Possible: ${count(draft.hosts, 'host')} of ${
-          draft.resourceClass}, as you ask for it.`));
+          draft.resourceClass}, as you ask for it.`),
+           room && element('p.room', {}, room));
     } else if (verdict.typing) {
       fill(places.verdict, element('p', {}, verdict.sentence));
     } else {

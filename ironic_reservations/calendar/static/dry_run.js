@@ -69,7 +69,8 @@ export class DryRun {
 async function judge(method, path, body) {
   try {
     const answer = await send(method, `${path}?dry_run=true`, body);
-    return {granted: true, lease: answer.document.lease};
+    const {lease, moves} = answer.document;
+    return {granted: true, lease, moves};
   } catch (failure) {
     return refused(failure);
   }

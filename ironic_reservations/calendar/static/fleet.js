@@ -351,7 +351,10 @@ class Rows {
       ...host,
       bookings: host.bookings.map(([start, end, state, lease, amount]) => ({
         start: origin + start, end: origin + end, state,
-        lease: lease < 0 ? null : leases[lease], amount}))}));
+        lease: lease < 0 ? null : leases[lease], amount})),
+      windows: host.maintenances.map(([start, end, underWay, window]) => ({
+        start: origin + start, end: origin + end, underWay: underWay === 1,
+        purpose: document.maintenances[window] ?? null}))}));
     const start = index * PAGE;
     hosts.forEach((host, at) => {
       this.hosts[start + at] = host;

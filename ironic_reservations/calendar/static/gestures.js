@@ -16,7 +16,7 @@
  * lease to change it, drag on the axis or turn the wheel to zoom, pinch.
  */
 
-import {saidOfBooking} from './row_labels.js';
+import {saidOfBooking, saidOfWindow} from './row_labels.js';
 import {snap} from './times.js';
 import {showTip} from './tip.js';
 
@@ -235,8 +235,13 @@ export class Gestures {
   tipOf(place) {
     const {fleet} = this.board;
     if (place.booking) {
-      return {text: saidOfBooking(place.booking), at: place.booking.start,
-              until: place.booking.end};
+      const also = place.window ? `; ${saidOfWindow(place.window)}` : '';
+      return {text: saidOfBooking(place.booking) + also,
+              at: place.booking.start, until: place.booking.end};
+    }
+    if (place.window) {
+      return {text: saidOfWindow(place.window), at: place.window.start,
+              until: place.window.end};
     }
     if (place.row && place.row.kind !== 'host') {
       const each = fleet.find(place.row.key);

@@ -34,12 +34,27 @@ export function kindOf(booking) {
   return KIND_OF_STATE[booking.state] ?? 'bound';
 }
 
-/** Return the condition of a host that is drawn and said, or null. */
+/** Return what stands for a maintenance window in patterns and words. */
+export function kindOfWindow({underWay}) {
+  return underWay ? 'maintenance under way' : 'maintenance planned';
+}
+
+/** Return the condition of a host that is said, or null. */
 export function conditionOf(host) {
   if (host.maintenance) {
     return 'maintenance';
   }
   return host.condition === 'usable' ? null : host.condition;
+}
+
+/** Return the condition that is drawn from now on, or null. */
+function lastingCondition(host) {
+  if (host.windows.some((each) => each.underWay)) {
+    // NOTE: the maintenance ends with the window; other faults do not.
+    return ['usable', 'maintenance'].includes(host.condition)
+      ? null : host.condition;
+  }
+  return conditionOf(host);
 }
 
 /**
@@ -51,6 +66,9 @@ export function conditionOf(host) {
 export function drawHost(context, scene, host, top, height) {
   const {timeline} = scene;
   drawCondition(context, scene, host, top, height);
+  for (const each of host.windows) {
+    drawWindow(context, scene, each, top, height);
+  }
   const {bookings} = host;
   const lane = height / host.lanes;
   for (let at = firstVisible(host, timeline.from - scene.margin);
@@ -58,10 +76,40 @@ export function drawHost(context, scene, host, top, height) {
     drawBooking(context, scene, bookings[at],
                 top + bookings[at].lane * lane, lane);
   }
+  for (const each of host.windows.filter(
+    (window) => bookings.some((other) => overlap(window, other)))) {
+    // NOTE: a window that was forced stands over a lease; both are to be seen.
+    drawWindow(context, scene, each, top + 0.72 * height, 0.28 * height);
+  }
+}
+
+function overlap(one, other) {
+  return one.start < other.end && other.start < one.end;
+}
+
+function drawWindow(context, scene, each, top, height) {
+  const {timeline} = scene;
+  const start = Math.round(Math.max(timeline.left - 4,
+                                    timeline.x(each.start)));
+  const end = Math.round(Math.min(timeline.width + 4, timeline.x(each.end)));
+  if (end < timeline.left || start > timeline.width) {
+    return;
+  }
+  const width = Math.max(end - start, NARROWEST);
+  const shade = colour('condition');
+  context.fillStyle = filling(context, kindOfWindow(each), shade);
+  context.fillRect(start, top + 1, width, height - 2);
+  context.strokeStyle = shade;
+  context.lineWidth = 1;
+  context.strokeRect(start + 0.5, top + 1.5, width - 1, height - 3);
+  if (each.purpose && width >= NAME_ROOM && height >= NAME_HEIGHT) {
+    drawName(context, each.purpose.name, true, start, width, top + 1,
+             height - 2);
+  }
 }
 
 function drawCondition(context, scene, host, top, height) {
-  const condition = conditionOf(host);
+  const condition = lastingCondition(host);
   if (condition === null) {
     return;
   }
@@ -115,7 +163,8 @@ function drawBooking(context, scene, booking, top, height) {
     context.strokeRect(start + 0.5, top + inset + 0.5, width - 1, inner - 1);
   }
   if (booking.lease?.name && width >= NAME_ROOM && inner >= NAME_HEIGHT) {
-    drawName(context, booking, kind, start, width, top + inset, inner);
+    drawName(context, booking.lease.name, kind !== 'bound', start, width,
+             top + inset, inner);
   }
   context.globalAlpha = 1;
 }
@@ -131,18 +180,18 @@ function drawMargin(context, scene, booking, top, height) {
   }
 }
 
-function drawName(context, booking, kind, start, width, top, height) {
+/** @param {boolean} patterned whether the name needs a ground */
+function drawName(context, name, patterned, start, width, top, height) {
   context.font = font(11.5, 500);
   context.textBaseline = 'middle';
   const left = Math.max(start, 0) + 6;
-  const [name, room] = fitting(context, booking.lease.name,
-                               start + width - left - 6);
-  if (kind !== 'bound') {
+  const [written, room] = fitting(context, name, start + width - left - 6);
+  if (patterned) {
     context.fillStyle = colour('ground');
     context.fillRect(left - 3, top + 3, room + 6, height - 6);
   }
-  context.fillStyle = kind === 'bound' ? colour('on-lease') : colour('ink');
-  context.fillText(name, left, Math.round(top + height / 2) + 0.5);
+  context.fillStyle = patterned ? colour('ink') : colour('on-lease');
+  context.fillText(written, left, Math.round(top + height / 2) + 0.5);
 }
 
 const fitted = new Map();

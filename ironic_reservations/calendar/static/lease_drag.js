@@ -18,6 +18,7 @@
 
 import {DryRun} from './dry_run.js';
 import {movesText} from './lease_page.js';
+import {roomText} from './moves_text.js';
 import {notice} from './notice.js';
 import {blockersOf} from './refusal_text.js';
 import {get, send} from './requests.js';
@@ -84,9 +85,10 @@ export class LeaseDrag {
       const what = edge.which === 'end' ? 'End' : 'Start';
       const moves = verdict.granted && this.lease
         ? `; ${movesText(this.lease, verdict.lease)}` : '';
+      const room = roomText(verdict.moves);
       notice(verdict.granted
-        ? `${what} ${shown(edge.time)}: possible${moves}. Drop to do it, Esc `
-          + 'to leave it.'
+        ? `${what} ${shown(edge.time)}: possible${moves}. ${
+          room ? `${room} ` : ''}Drop to do it, Esc to leave it.`
         : verdict.sentence, !verdict.granted);
       board.over.blockers = blockersOf(verdict);
     }

@@ -20,6 +20,7 @@ import {field} from './booking_form.js';
 import {copyable} from './copyable.js';
 import {DryRun, refused} from './dry_run.js';
 import {element, fill} from './elements.js';
+import {roomText} from './moves_text.js';
 import {notice} from './notice.js';
 import {closePanel, openPanel} from './panel.js';
 import {ask} from './question.js';
@@ -437,8 +438,10 @@ function showChange(view, place, submit, verdict) {
     submit.disabled = !verdict.granted;
   }
   if (verdict.granted) {
+    const room = roomText(verdict.moves);
     fill(place, element('p', {}, `Possible: ${
-      movesText(view.lease, verdict.lease, view.hosts)}.`));
+      movesText(view.lease, verdict.lease, view.hosts)}.`),
+         room && element('p.room', {}, room));
   } else {
     const blockers = blockersOf(verdict);
     fill(place, element('p', {}, sentence(verdict.sentence)),

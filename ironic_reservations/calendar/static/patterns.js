@@ -24,6 +24,8 @@ export const KINDS = {
   bound: {label: 'bound'},
   immediate: {label: 'reserved at once'},
   margin: {label: 'cleaning afterwards'},
+  'maintenance planned': {label: 'maintenance window, planned'},
+  'maintenance under way': {label: 'maintenance window, under way'},
   'in transition': {label: 'in transition'},
   maintenance: {label: 'maintenance'},
   broken: {label: 'broken'},
@@ -80,25 +82,41 @@ function stripes(context, size, width, rising) {
   context.stroke();
 }
 
+/** Zigzags across, which no other pattern has. */
+function zigzags(context, size, width) {
+  context.lineWidth = width;
+  context.lineJoin = 'miter';
+  context.beginPath();
+  for (const top of [0, size]) {
+    context.moveTo(-size / 2, top);
+    context.lineTo(0, top + size / 2);
+    context.lineTo(size / 2, top);
+    context.lineTo(size, top + size / 2);
+    context.lineTo(1.5 * size, top);
+  }
+  context.stroke();
+}
+
 function pale(context, size) {
   context.globalAlpha = 0.16;
   context.fillRect(0, 0, size, size);
   context.globalAlpha = 1;
 }
 
+function onGround(context, size) {
+  context.fillStyle = colour('ground');
+  context.fillRect(0, 0, size, size);
+  context.fillStyle = context.strokeStyle;
+  pale(context, size);
+}
+
 const TILES = {
   planned: [8, (context, size) => {
-    context.fillStyle = colour('ground');
-    context.fillRect(0, 0, size, size);
-    context.fillStyle = context.strokeStyle;
-    pale(context, size);
+    onGround(context, size);
     stripes(context, size, 2, true);
   }],
   immediate: [6, (context, size) => {
-    context.fillStyle = colour('ground');
-    context.fillRect(0, 0, size, size);
-    context.fillStyle = context.strokeStyle;
-    pale(context, size);
+    onGround(context, size);
     for (const [x, y] of [[1.5, 1.5], [4.5, 4.5]]) {
       context.beginPath();
       context.arc(x, y, 1.2, 0, 2 * Math.PI);
@@ -111,6 +129,14 @@ const TILES = {
     context.moveTo(2.5, 0);
     context.lineTo(2.5, size);
     context.stroke();
+  }],
+  'maintenance planned': [8, (context, size) => {
+    onGround(context, size);
+    zigzags(context, size, 1);
+  }],
+  'maintenance under way': [8, (context, size) => {
+    onGround(context, size);
+    zigzags(context, size, 2.6);
   }],
   'in transition': [8, (context) => {
     for (const [x, y] of [[2, 2], [6, 6]]) {

@@ -17,7 +17,8 @@
  */
 
 import {element, fill, icon} from './elements.js';
-import {conditionOf, firstVisible, kindOf} from './host_row.js';
+import {conditionOf, firstVisible, kindOf,
+        kindOfWindow} from './host_row.js';
 import {KINDS} from './patterns.js';
 import {rowOf} from './row_layout.js';
 import {shown} from './times.js';
@@ -239,6 +240,8 @@ function saidOfClass(each, from, to) {
 function saidOfHost(host, {from, to}) {
   const said = [conditionOf(host) ?? 'usable'];
   const {bookings} = host;
+  said.push(...host.windows.filter(
+    (each) => each.start < to && each.end > from).map(saidOfWindow));
   for (let at = firstVisible(host, from);
     at < bookings.length && bookings[at].start < to; at += 1) {
     if (said.length > MOST_SAID) {
@@ -253,6 +256,18 @@ function saidOfHost(host, {from, to}) {
 /** Return the name of a host; the reader may not be allowed to know it. */
 export function nameOf(host) {
   return host.name ?? host.node_uuid ?? `host ${host.id}`;
+}
+
+/** Return a maintenance window in words. */
+export function saidOfWindow(each) {
+  const {purpose} = each;
+  let what = '';
+  if (purpose) {
+    what = purpose.reason === purpose.name ? `: ${purpose.name}`
+      : `: ${purpose.name} (${purpose.reason})`;
+  }
+  return `${KINDS[kindOfWindow(each)].label}, from ${
+    shown(each.start)} until ${shown(each.end)}${what}`;
 }
 
 /** Return a booking in words. */

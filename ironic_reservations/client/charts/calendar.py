@@ -34,6 +34,11 @@ _HAD = (
     ('█', '#', 'green', 'leased'),
     ('▓', '@', 'cyan', 'reserved'),
 )
+#: What a maintenance window is drawn with, before it starts and then.
+_WINDOW = (
+    ('┆', ':', 'magenta', 'maintenance window'),
+    ('╫', '%', 'magenta', 'maintenance window under way'),
+)
 #: What a host is while nobody has it.
 _LEFT = {
     'usable': ('·', '.', 'dim', 'free'),
@@ -109,12 +114,16 @@ class CalendarChart:
              scale: timescale.Timescale, indent: int,
              options: console.ConsoleOptions) -> text.Text:
         """Return the line of a host: a sign for each column of time."""
-        left = _LEFT.get(host['condition'], _LEFT['broken'])
-        columns = [left] * scale.columns
-        for begin, end, had, lease, _amount in sorted(
-                host['bookings'], key=lambda each: each[2]):
-            own = lease >= 0 and self._found['leases'][lease]['own']
-            sign, ascii_sign, style, words = _HAD[had]
+        columns = [_left(host)] * scale.columns
+        drawn = [(begin, end, _WINDOW[under_way], False)
+                 for begin, end, under_way, _window
+                 in host.get('maintenances', ())]
+        drawn.extend(
+            (begin, end, _HAD[had],
+             lease >= 0 and self._found['leases'][lease]['own'])
+            for begin, end, had, lease, _amount in sorted(
+                host['bookings'], key=lambda each: each[2]))
+        for begin, end, (sign, ascii_sign, style, words), own in drawn:
             first = scale.column(calendar.moment(self._found, begin))
             last = scale.column(calendar.moment(self._found, end))
             if last > first and scale.edge(last) >= calendar.moment(
@@ -130,6 +139,14 @@ class CalendarChart:
         for sign, ascii_sign, style, _words in columns:
             line.append(ascii_sign if options.ascii_only else sign, style)
         return line
+
+
+def _left(host: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Return what a host is drawn with while nobody has it."""
+    # NOTE: such maintenance passes with its window, which is drawn.
+    condition = ('usable' if host['condition'] == 'maintenance'
+                 else host['condition'])
+    return _LEFT.get(condition, _LEFT['broken'])
 
 
 def _name(host: Mapping[str, Any], options: console.ConsoleOptions) -> str:
@@ -159,8 +176,11 @@ def _conditions(conditions: Mapping[str, int]) -> text.Text | None:
 def _legend(hosts: Sequence[Mapping[str, Any]],
             options: console.ConsoleOptions) -> text.Text:
     """Return what the signs mean that were drawn."""
-    signs = [_LEFT[name] for name in _LEFT
-             if any(host['condition'] == name for host in hosts)]
+    left = [_left(host) for host in hosts]
+    signs = [sign for sign in _LEFT.values() if sign in left]
+    signs.extend(_WINDOW[under_way] for under_way in range(len(_WINDOW))
+                 if any(each[2] == under_way for host in hosts
+                        for each in host.get('maintenances', ())))
     signs.extend(_HAD[had] for had in range(len(_HAD)) if any(
         booking[2] == had for host in hosts for booking in host['bookings']))
     line = text.Text()

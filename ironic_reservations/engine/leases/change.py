@@ -35,6 +35,7 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instance_reservations
@@ -62,17 +63,35 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     :raises Contention: others changed the hosts each time.
     :raises OutcomeUnknown: it may or may not have been changed.
     """
+    return _change(engine, lease_id, changes, project_id, dry_run, allowed)[0]
+
+
+def rehearse(engine: Engine, lease_id: str, changes: leases.LeaseChange,
+             allowed: limits.Limits | None = None
+             ) -> lease_rehearsal.Rehearsal:
+    """Return what :func:`change` would do, and do nothing.
+
+    :raises: as that.
+    """
+    return lease_rehearsal.rehearsal(engine, *_change(
+        engine, lease_id, changes, None, True, allowed))
+
+
+def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
+            project_id: str | None, dry_run: bool,
+            allowed: limits.Limits | None
+            ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
     permitted: list[leases.Lease] = []
     healed: list[bool] = []
     tried: list[leases.Lease] = []
     hold = limits.of(engine.conf, 'leases') if allowed is None else allowed
 
-    def attempt() -> leases.Lease:
+    def attempt() -> tuple[leases.Lease, lease_rehearsal.Displaced]:
         now = engine.clock()
         before = lease_find.get(engine, lease_id, project_id)
         after = _terms(engine, before, changes, now, hold)
         if after is before:
-            return before
+            return before, lease_rehearsal.Displaced()
         if _same_promise(before, after, changes):
             replanned = None
         else:
@@ -96,10 +115,11 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             permitted.append(after)
         if not dry_run:
             commit_change(engine, before, after, replanned, now, hold)
-        return after
+        return after, lease_rehearsal.Displaced(
+            {} if replanned is None else replanned.difference.homes)
     changed = retry.until_committed(attempt, repeatable=True)
     if not dry_run:
-        engine.announcer.tell_lease(announce.LEASE_UPDATE, changed)
+        engine.announcer.tell_lease(announce.LEASE_UPDATE, changed[0])
     return changed
 
 

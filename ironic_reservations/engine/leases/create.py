@@ -43,6 +43,7 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
@@ -82,21 +83,39 @@ def create(engine: Engine, ask: leases.LeaseAsk,
     :raises DatabaseUnavailable: nothing could be read or written.
     :raises OutcomeUnknown: it may or may not have been promised.
     """
+    return _create(engine, ask, dry_run, allowed)[0]
+
+
+def rehearse(engine: Engine, ask: leases.LeaseAsk,
+             allowed: limits.Limits | None = None
+             ) -> lease_rehearsal.Rehearsal:
+    """Return what :func:`create` would do, and do nothing.
+
+    :raises: as that.
+    """
+    return lease_rehearsal.rehearsal(engine, *_create(engine, ask, True,
+                                                      allowed))
+
+
+def _create(engine: Engine, ask: leases.LeaseAsk, dry_run: bool,
+            allowed: limits.Limits | None
+            ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
     digests = _digests(ask)
     if lease_flavors.unread(ask):
         # NOTE: asked twice, it is the same whatever has become of the flavor.
         served = _served_before(engine, *digests)
         if served is not None:
-            return served
+            return served, lease_rehearsal.Displaced()
         ask = lease_flavors.read(engine, ask)
     if allowed is None:
         allowed = limits.of(engine.conf, 'leases')
     request = _Request(engine, ask, dry_run, *digests, allowed=allowed)
     try:
-        return retry.until_committed(request.attempt, request.look)
+        made = retry.until_committed(request.attempt, request.look)
     except errors.LeaseLimit as exc:
         exc.details['offers'] = request.within_limits()
         raise
+    return made, request.displaced
 
 
 class _Request:
@@ -126,6 +145,7 @@ class _Request:
         self._healed = False
         self._outrun: set[str] = set()
         self._wanted_start: datetime.datetime | None = None
+        self.displaced = lease_rehearsal.Displaced()
 
     def look(self) -> leases.Lease | None:
         """Return the lease, where an attempt has made it."""
@@ -184,11 +204,16 @@ class _Request:
         if not self._permitted:
             enforcement.check_create(engine.conf, lease)
             self._permitted = True
+        slid = () if room is None else room.changes
+        changes = difference.compare(
+            snapshot, outcome.draft,
+            frozenset() if room is None else room.own)
+        self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
         if not self._dry_run:
-            self._commit(snapshot, lease, outcome, room)
+            self._commit(snapshot, lease, changes, slid)
             engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
             if room is not None:
-                lease_slides.tell(engine, room.changes)
+                lease_slides.tell(engine, slid)
         return lease
 
     def _begin(self, now: datetime.datetime) -> datetime.datetime:
@@ -428,12 +453,9 @@ class _Request:
         return leases.Queued(first, begin, self._ask.priority)
 
     def _commit(self, snapshot: snapshots.Snapshot, lease: leases.Lease,
-                plan: plans.Plan, room: lease_slides.Room | None) -> None:
+                changes: difference.Difference,
+                slid: Sequence[lease_slides.Change]) -> None:
         engine = self._engine
-        slid = () if room is None else room.changes
-        changes = difference.compare(
-            snapshot, plan.draft,
-            frozenset() if room is None else room.own)
         self._outrun.update(changes.seen.generations)
         with engine.database.write() as connection:
             counted = lease_slides.projects(engine.conf, slid)

@@ -102,20 +102,48 @@ class Service:
         return answer.json() if answer.content else None
 
     def lease(self, start: float, end: float, *, name: str = 'lease',
-              hosts: int = 1, of: str = 'gold') -> dict[str, Any]:
+              hosts: int = 1, of: str = 'gold',
+              node: str | None = None) -> dict[str, Any]:
         """Make a lease.
 
         :param start: in hours from now; 0 is now.
+        :param node: the uuid of the only one that it takes.
         """
+        properties = (['==', '$resource_class', of] if node is None
+                      else ['==', '$node_uuid', node])
         made: dict[str, Any] = self.ask('POST', 'leases', {
             'name': name, 'events': [],
             'start_date': 'now' if start <= 0 else written(minute(start)),
             'end_date': written(minute(end)),
             'reservations': [{
                 'resource_type': 'physical:host', 'min': hosts, 'max': hosts,
-                'hypervisor_properties': '', 'resource_properties':
-                    json.dumps(['==', '$resource_class', of])}]})['lease']
+                'hypervisor_properties': '',
+                'resource_properties': json.dumps(properties)}]})['lease']
         return made
+
+    def maintain(self, node: str, start: float, end: float, name: str,
+                 reason: str) -> str:
+        """Book a node for maintenance, and return the id of the window.
+
+        :param start: in hours from now; 0 is now.
+        """
+        return str(self.ask('POST', 'maintenances', {
+            'name': name, 'reason': reason, 'nodes': [node],
+            **({'starts_at': minute(start).isoformat()} if start > 0 else {}),
+            'ends_at': minute(end).isoformat()})['maintenance']['uuid'])
+
+    def forget_maintenances(self) -> None:
+        """End all maintenance windows, and wait until they are over."""
+        def left() -> list[str]:
+            return [each['uuid'] for each
+                    in self.ask('GET', 'maintenances')['maintenances']
+                    if each['state'] != 'over']
+        for ident in left():
+            self.ask('DELETE', f'maintenances/{ident}')
+        deadline = time.monotonic() + _BACK_WITHIN
+        while left():
+            assert time.monotonic() < deadline, left()
+            time.sleep(0.2)
 
     def leases(self) -> dict[str, dict[str, Any]]:
         """Return the leases by their names."""

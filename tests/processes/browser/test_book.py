@@ -72,6 +72,23 @@ class BookTestCase(base.BrowserCase):
                 matchers.LessThan(3700))
         expect(self.row('gold').locator('.said')).to_contain_text('1 free')
 
+    def test_who_makes_room(self):
+        """Is said before anything is booked: it gets another host."""
+        other = self.service.lease(8, 20, name='<i>other</i>')
+        node = other['reservations'][0]['nodes'][0]['uuid']
+        name = self.service.ask_ironic('GET', f'nodes/{node}')['name']
+        self.open_days(open='gold')
+        self.drag(name, 1, 6)
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        expect(self.verdict).not_to_contain_text('make room')
+        self.page.check('#book-pinned')
+        length = self.page.locator('#book-end')
+        length.fill((base.minute(14) + datetime.timedelta(
+            hours=1)).strftime('%Y-%m-%dT%H:%M'))
+        expect(self.verdict).to_contain_text(
+            'To make room, <i>other</i> moves to another host.')
+        self.check_accessible()
+
     def test_keys_alone(self):
         self.open_days()
         self.page.keyboard.press('b')

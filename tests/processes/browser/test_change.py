@@ -90,6 +90,24 @@ class ChangeTestCase(base.BrowserCase):
         self.assertThat(self.hours_of('training', 'start_date'),
                         matchers.LessThan(7))
 
+    def test_who_makes_room(self):
+        """Is said while the edge is dragged: it gets another host."""
+        other = self.service.lease(14, 30, name='other')
+        node = other['reservations'][0]['nodes'][0]['uuid']
+        self.service.lease(2, 12, name='training', node=node)
+        host = self.host_of(other)
+        self.open_days()
+        self.saw('training')
+        y = self.y(host)
+        self.page.mouse.move(self.x(12) - 1, y)
+        self.page.mouse.down()
+        self.page.mouse.move(self.x(20), y, steps=6)
+        expect(self.page.locator('#notice')).to_contain_text(
+            'To make room, other moves to another host.')
+        self.page.keyboard.press('Escape')
+        self.page.mouse.up()
+        self.assertEqual(host, self.host_of(self.service.leases()['other']))
+
     def test_escape_leaves_it(self):
         host = self.host_of(self.service.lease(2, 12, name='training'))
         self.open_days()

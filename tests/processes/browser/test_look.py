@@ -100,6 +100,54 @@ class LookTestCase(base.BrowserCase):
                      'closed'):
             expect(legend).to_contain_text(word)
 
+    def test_maintenance_windows(self):
+        """Planned or under way, with their reason for who may see it."""
+        self.addCleanup(self.service.forget_maintenances)
+        self.service.maintain('gold-0', 3, 9, 'firmware', 'New firmware')
+        self.service.maintain('gold-1', 0, 5, _HOSTILE, 'Disks')
+        self.open(open='gold', **self.window(-1, 23))
+        expect(self.row('gold-0').locator('.said')).to_contain_text(
+            'maintenance window, planned, from')
+        expect(self.row('gold-0').locator('.said')).to_contain_text(
+            ': firmware (New firmware)')
+        expect(self.row('gold-1').locator('.said')).to_contain_text(
+            'maintenance window, under way, from')
+        expect(self.row('gold-1').locator('.said')).to_contain_text(
+            f': {_HOSTILE} (Disks)')
+        expect(self.row('gold-2').locator('.said')).not_to_contain_text(
+            'maintenance')
+        expect(self.row('gold').locator('.said')).to_contain_text(
+            '1 free from')
+        tip = self.page.locator('#tip')
+        self.page.mouse.move(self.x(6), self.y('gold-0'))
+        expect(tip).to_contain_text('firmware (New firmware)')
+        self.page.mouse.move(self.x(2), self.y('gold-0'))
+        expect(tip).not_to_contain_text('maintenance')
+        legend = self.page.locator('#legend-list')
+        for word in ('maintenance window, planned',
+                     'maintenance window, under way'):
+            expect(legend).to_contain_text(word)
+        # No two states look alike, whatever the colours.
+        self.assertEqual(len(self.patterns()), len(set(self.patterns())))
+        self.assertEqual(0, self.page.locator('img').count())
+        self.check_accessible()
+
+    def patterns(self):
+        """Return what the legend draws, in black and white."""
+        return self.page.evaluate('''() => [...document.querySelectorAll(
+            '#legend-list canvas')].map((canvas) => {
+              const {data} = canvas.getContext('2d').getImageData(
+                0, 0, canvas.width, canvas.height);
+              const light = [];
+              for (let at = 0; at < data.length; at += 4) {
+                const share = data[at + 3] / 255;
+                light.push(255 - share * (255 - (
+                  data[at] + data[at + 1] + data[at + 2]) / 3));
+              }
+              const middle = (Math.min(...light) + Math.max(...light)) / 2;
+              return light.map((each) => (each < middle ? 1 : 0)).join('');
+            })''')
+
     def test_names_are_text(self):
         """A name that is HTML is shown, not run."""
         lease = self.service.lease(2, 30, name=_HOSTILE)

@@ -87,6 +87,21 @@ class CalendarChartTest(testtools.TestCase):
         self.assertEqual('· free × broken ▒ planned █ leased ▓ reserved',
                          ' '.join(' '.join(lines[-2:]).split()))
 
+    def test_maintenance_windows(self):
+        """After one that is under way, its host is free again."""
+        lines = test_charts.drawn(chart.CalendarChart(found(
+            of_class('gold', 2, (0, 1)), hosts=(
+                {**host('1', (0, HOUR, 0, 0, 0), name='gold-1'),
+                 'maintenances': [(HOUR, 2 * HOUR, 0, -1)]},
+                {**host('2', name='gold-2', condition='maintenance'),
+                 'maintenances': [(0, 2 * HOUR, 1, 0)]}),
+            leases=(OURS,))), width=29)
+        self.assertIn('gold-1 │▒▒▒▒▒┆┆┆┆┆··········', lines)
+        self.assertIn('gold-2 │╫╫╫╫╫╫╫╫╫╫··········', lines)
+        self.assertEqual(
+            '· free ┆ maintenance window ╫ maintenance window under way '
+            '▒ planned', ' '.join(' '.join(lines[-3:]).split()))
+
     def test_nothing_is_open(self):
         """It says so."""
         self.assertIn('No node is open to leases here.',
@@ -143,6 +158,20 @@ class PagesTest(testtools.TestCase):
         self.assertEqual([[0, 1, 0, 0, 0], [1, 2, 0, 2, 0],
                           [2, 3, 2, -1, 0], [3, 4, 1, 3, 5]],
                          whole['hosts'][1]['bookings'])
+
+    def test_a_maintenance_window_on_two_pages_is_one(self):
+        """And who may not see it has none of either."""
+        firmware, disks = ({'uuid': name, 'name': name, 'reason': name}
+                           for name in ('firmware', 'disks'))
+        whole = {**found(hosts=[{**host('1'), 'maintenances': [
+            [0, 1, 0, 0]]}]), 'leases': [], 'maintenances': [firmware]}
+        calendar.add_page(whole, {**found(hosts=[{
+            **host('2'), 'maintenances': [
+                [0, 1, 0, 1], [1, 2, 1, 0], [2, 3, 0, -1]]}]),
+            'maintenances': [disks, firmware]})
+        self.assertEqual([firmware, disks], whole['maintenances'])
+        self.assertEqual([[0, 1, 0, 0], [1, 2, 1, 1], [2, 3, 0, -1]],
+                         whole['hosts'][1]['maintenances'])
 
     def test_the_next_page(self):
         """Asked for below whatever path the service is known by here."""

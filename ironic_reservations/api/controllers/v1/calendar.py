@@ -35,12 +35,15 @@ from ironic_reservations.engine import calendar
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import calendar as model
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_condition
 
 _POLICY = 'reservation:calendar:'
 _PATH = f'/v{versions.MAJOR}/calendar'
 #: How far a look goes that names no end.
 _AHEAD = datetime.timedelta(days=30)
 _SECOND = datetime.timedelta(seconds=1)
+#: What hosts in maintenance were called before windows were shown.
+_BROKEN = node_condition.Condition.BROKEN.value
 
 
 class CalendarController(rest.Controller):
@@ -89,13 +92,11 @@ class CalendarController(rest.Controller):
 
     def _viewer(self, call: expose.Call) -> model.Viewer:
         own = {'project_id': call.context.project_id}
-        lists_own, lists_all, lists_hosts = (
-            self._enforcer.check(call.context, rule, own) for rule in (
-                'reservation:lease:list', 'reservation:lease:list_all',
-                _POLICY + 'get_hosts'))
         return model.Viewer(
-            call.context.project_id, self._enforcer.projects, lists_own,
-            lists_all, lists_hosts)
+            call.context.project_id, self._enforcer.projects, *(
+                self._enforcer.check(call.context, rule, own) for rule in (
+                    'reservation:lease:list', 'reservation:lease:list_all',
+                    _POLICY + 'get_hosts', 'reservation:maintenance:get')))
 
     def _base(self, call: expose.Call) -> str:
         return url.root(call.environ, self._engine.conf) + _PATH
@@ -109,16 +110,22 @@ class CalendarController(rest.Controller):
             'end': wanted.seconds,
             'now': (found.now - wanted.start) // _SECOND,
             'margin': found.margin, 'sequence': found.sequence}
+        windows = call.minor >= versions.CALENDAR_MAINTENANCE
         if shown.classes is not None:
             document['classes'] = [
-                {**_steps('resource_class', each), **({} if not wanted.racks
-                 else {'racks': [_steps('rack', rack)
-                                 for rack in each.racks]})}
+                {**_steps('resource_class', each, windows),
+                 **({} if not wanted.racks else {
+                     'racks': [_steps('rack', rack, windows)
+                               for rack in each.racks]})}
                 for each in shown.classes]
         if shown.rows is None:
             return document
-        document['hosts'] = [_row(each) for each in shown.rows]
+        document['hosts'] = [_row(each, windows) for each in shown.rows]
         document['leases'] = [_lease(each, viewer) for each in shown.leases]
+        if windows:
+            document['maintenances'] = [
+                {'uuid': each.id, 'name': each.name, 'reason': each.reason}
+                for each in shown.windows]
         document['links'] = []
         if shown.more:
             document['links'].append({
@@ -140,21 +147,30 @@ class CalendarController(rest.Controller):
         return f'{self._base(call)}?{parse.urlencode(asked)}'
 
 
-def _steps(key: str, steps: model.Steps) -> dict[str, Any]:
+def _steps(key: str, steps: model.Steps, windows: bool) -> dict[str, Any]:
+    conditions = dict(steps.conditions)
+    if not windows:
+        conditions[_BROKEN] += conditions.pop(model.MAINTENANCE)
     return {key: steps.name, 'hosts': steps.hosts,
-            'conditions': steps.conditions, 'steps': steps.steps}
+            'conditions': conditions, 'steps': steps.steps}
 
 
-def _row(row: model.Row) -> dict[str, Any]:
+def _row(row: model.Row, windows: bool) -> dict[str, Any]:
     host, node = row.host, row.host.node
-    return {
+    condition = row.condition
+    if not windows and condition == model.MAINTENANCE:
+        condition = _BROKEN
+    shown = {
         'id': str(host.id), 'node_uuid': node.uuid if row.named else None,
         'name': node.name if row.named else None,
-        'resource_class': node.resource_class, 'condition': row.condition,
+        'resource_class': node.resource_class, 'condition': condition,
         'maintenance': node.maintenance if row.named else None,
         'provision_state': node.provision_state if row.named else None,
         'kind': 'compute host' if node.compute else 'node',
         'bookings': row.bookings}
+    if windows:
+        shown['maintenances'] = row.maintenances
+    return shown
 
 
 def _lease(lease: leases.NamedLease,

@@ -21,6 +21,7 @@ import functools
 from typing import Any
 
 from ironic_reservations.api.types import dates
+from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
@@ -73,6 +74,19 @@ def queue(lease: leases.Lease) -> dict[str, Any]:
         'promised_start': None if queued is None else dates.write(
             queued.promised),
         'priority': None if queued is None else queued.priority,
+    }
+
+
+def moved(lease: rehearsal.Moved) -> dict[str, Any]:
+    """Return what clients get of a lease that would make room."""
+    return {
+        'id': lease.id,
+        'name': lease.name,
+        'project_id': lease.project_id,
+        'start_date': dates.write(lease.start),
+        'end_date': dates.write(lease.end),
+        'slides': round(lease.slides.total_seconds()),
+        'nodes': [{'from': left, 'to': got} for left, got in lease.nodes],
     }
 
 

@@ -40,6 +40,7 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.model import leases
 
 _POLICY = 'reservation:lease:'
@@ -70,8 +71,8 @@ class LeasesController(rest.Controller):
         allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
                                    'leases', context.project_id)
         if basic.given(call.query.dry_run):
-            return self._answer(call, lease_create.create(
-                self._engine, ask, dry_run=True, allowed=allowed))
+            return self._rehearsed(call, lease_create.rehearse(
+                self._engine, ask, allowed))
         made = lease_create.create(self._engine, ask, allowed=allowed)
         base = url.root(call.environ, self._engine.conf)
         return self._answer(call, made, 201,
@@ -142,12 +143,13 @@ class LeasesController(rest.Controller):
             self._engine, self._enforcer, call.context,
             ((wish.hypervisor_properties, wish.resource_properties)
              for wish in change.wishes))
+        allowed = caller_limits.of(self._engine.conf, self._enforcer,
+                                   call.context, 'leases', found.project_id)
+        if basic.given(call.query.dry_run):
+            return self._rehearsed(call, lease_change.rehearse(
+                self._engine, found.id, change, allowed))
         return self._answer(call, lease_change.change(
-            self._engine, found.id, change,
-            dry_run=bool(basic.given(call.query.dry_run)),
-            allowed=caller_limits.of(
-                self._engine.conf, self._enforcer, call.context, 'leases',
-                found.project_id)))
+            self._engine, found.id, change, allowed=allowed))
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -159,6 +161,26 @@ class LeasesController(rest.Controller):
                 status: int = 200, **headers: str) -> pecan.Response:
         shaped, = _shaped(self._engine, call, (lease,))
         return expose.answer({'lease': shaped}, status, **headers)
+
+    def _rehearsed(self, call: expose.Call,
+                   found: rehearsal.Rehearsal) -> pecan.Response:
+        shaped, = _shaped(self._engine, call, (found.lease,))
+        document = {'lease': shaped}
+        if _own_version(call) >= versions.MOVES:
+            sees = {project: self._sees(call, project) for project in {
+                each.project_id for each in found.moved}}
+            seen = [each for each in found.moved if sees[each.project_id]]
+            document['moves'] = {
+                'leases': [lease_shape.moved(each) for each in seen],
+                'others': len(found.moved) - len(seen)}
+        return expose.answer(document)
+
+    def _sees(self, call: expose.Call, project_id: str | None) -> bool:
+        """Return whether the caller may see the leases of a project."""
+        # NOTE: one that an administrator made belongs to no project, which
+        # must not be the same as a caller who has none.
+        return self._enforcer.check(call.context, _POLICY + 'get',
+                                    {'project_id': project_id or ''})
 
     def _nodes_of(self, ids: Collection[int]) -> Mapping[int, str]:
         return {host.id: host.node.uuid
@@ -181,10 +203,8 @@ class LeasesController(rest.Controller):
                 f'There is no lease {ascii(ident)[:80]}: that is not a '
                 'UUID.') from exc
         lease = lease_find.get(self._engine, uuid)
-        # NOTE: one that an administrator made belongs to no project, which
-        # must not be the same as a caller who has none.
         target = {'project_id': lease.project_id or ''}
-        if not self._enforcer.check(call.context, _POLICY + 'get', target):
+        if not self._sees(call, lease.project_id):
             if lease.project_id != call.context.project_id:
                 raise lease_find.unknown(uuid)
             action = 'get'

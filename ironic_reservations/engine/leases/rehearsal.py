@@ -1,0 +1,120 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a dry run of a lease tells: the lease, and who makes room for it."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations.db import lease_names
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.leases import slides
+from ironic_reservations.model import leases
+
+_UNMOVED = datetime.timedelta()
+
+
+@dataclasses.dataclass(frozen=True)
+class Displaced:
+    """What a plan moves of others.
+
+    :ivar homes: the new node of each booking that moves, by the booking as
+        it was read.
+    :ivar slid: the leases whose dates change.
+    """
+
+    homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
+        default_factory=dict)
+    slid: Sequence[slides.Change] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """A lease that makes room.
+
+    :ivar start: as it becomes; so is the end.
+    :ivar slides: by how much its dates move.
+    :ivar nodes: each that it leaves, with the one that it gets instead.
+    """
+
+    id: str
+    name: str
+    project_id: str | None
+    start: datetime.datetime
+    end: datetime.datetime
+    slides: datetime.timedelta
+    nodes: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rehearsal:
+    """What would become of a request.
+
+    :ivar lease: as it would be.
+    :ivar moved: the leases of others that would make room.
+    """
+
+    lease: leases.Lease
+    moved: Sequence[Moved]
+
+
+def rehearsal(engine: Engine, lease: leases.Lease,
+              displaced: Displaced) -> Rehearsal:
+    """Return what would become of a request, as it was planned."""
+    return Rehearsal(lease, [*_slid(displaced.slid),
+                             *_elsewhere(engine, displaced.homes)])
+
+
+def _slid(changes: Iterable[slides.Change]) -> list[Moved]:
+    return [_moved(change.after, change.after.start - change.before.start,
+                   change.after.start, change.after.end, _pairs(change))
+            for change in changes]
+
+
+def _pairs(change: slides.Change) -> list[tuple[str, str]]:
+    before, after = (collections.Counter(
+        row.node_uuid for row in lease.bookings)
+        for lease in (change.before, change.after))
+    return list(zip((before - after).elements(), (after - before).elements(),
+                    strict=False))
+
+
+def _elsewhere(engine: Engine, homes: Mapping[leases.NodeBooking, str]
+               ) -> list[Moved]:
+    """Return the leases that keep their dates and get other nodes."""
+    if not homes:
+        return []
+    with engine.database.read() as connection:
+        named = lease_names.read(connection,
+                                 {row.node_uuid for row in homes})
+    found: dict[str, list[leases.NodeBooking]] = {}
+    for row in homes:
+        # NOTE: a lease that others have moved or ended meanwhile is left out.
+        if row.reservation_id in named:
+            found.setdefault(named[row.reservation_id].id, []).append(row)
+    return [_moved(named[rows[0].reservation_id], _UNMOVED,
+                   rows[0].starts_at, rows[0].ends_at,
+                   [(row.node_uuid, homes[row]) for row in rows])
+            for rows in found.values()]
+
+
+def _moved(lease: leases.Lease | leases.NamedLease,
+           by: datetime.timedelta, start: datetime.datetime,
+           end: datetime.datetime, nodes: Iterable[tuple[str, str]]) -> Moved:
+    return Moved(lease.id, lease.name, lease.project_id, start, end, by,
+                 tuple(sorted(nodes)))

@@ -1,0 +1,130 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Somebody with a phone looks, zooms and books with their fingers."""
+
+from __future__ import annotations
+
+import datetime
+import urllib.parse
+
+from playwright import sync_api
+from testtools import matchers
+
+from tests.processes.browser import base
+
+expect = sync_api.expect
+_PHONE = {'viewport': {'width': 390, 'height': 780}, 'has_touch': True,
+          'is_mobile': True}
+
+
+class TouchTestCase(base.BrowserCase):
+    """Two days, on a screen of 390 pixels."""
+
+    hosts = {'gold': 2}
+
+    def setUp(self):
+        super().setUp()
+        self.page = self.someone(**_PHONE)
+        self.touches = self.page.context.new_cdp_session(self.page)
+
+    def touch(self, *paths):
+        """Put fingers down, move each along its path, and lift them.
+
+        :param paths: of each finger, its places on the page.
+        """
+        def send(kind, points):
+            self.touches.send('Input.dispatchTouchEvent', {
+                'type': kind, 'touchPoints': [
+                    {'x': x, 'y': y, 'id': finger}
+                    for finger, (x, y) in enumerate(points)]})
+        first, *others = zip(*paths, strict=True)
+        # NOTE: no two fingers come down at the same instant.
+        for count in range(1, len(first) + 1):
+            send('touchStart', first[:count])
+        for points in others:
+            send('touchMove', points)
+        send('touchEnd', [])
+
+    def shown(self):
+        """Return the window that is shown, in hours from now."""
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(
+            self.page.evaluate('location.href')).query)
+        return tuple(
+            (datetime.datetime.fromisoformat(asked[key][0])
+             - base.minute(0)).total_seconds() / 3600
+            for key in ('from', 'to'))
+
+    def open_days(self, **state):
+        """Open the page with two days around now."""
+        self.open(**self.window(-4, 44), **state)
+        self.assertEqual(390, self.page.evaluate(
+            'document.documentElement.scrollWidth'))
+
+    def path(self, name, *places):
+        """Return a path along a row, by its places across the page."""
+        y = self.y(name)
+        return [(x, y) for x in places]
+
+    def test_pinch_zooms(self):
+        """What is under each finger stays there."""
+        self.open_days()
+        middle = self.x(20)
+        self.touch(self.path('gold', *range(int(middle) - 20,
+                                            int(middle) - 81, -10)),
+                   self.path('gold', *range(int(middle) + 20,
+                                            int(middle) + 81, 10)))
+        start, end = self.shown()
+        self.assertThat(abs(end - start - 12), matchers.LessThan(2))
+        self.assertThat(abs(self.x(20) - middle), matchers.LessThan(6))
+        # And back again.
+        self.touch(self.path('gold', *range(int(middle) - 80,
+                                            int(middle) - 19, 10)),
+                   self.path('gold', *range(int(middle) + 80,
+                                            int(middle) + 19, -10)))
+        start, end = self.shown()
+        self.assertThat(abs(end - start - 48), matchers.LessThan(8))
+        expect(self.page.locator('#panel')).to_be_hidden()
+
+    def test_two_fingers_pan(self):
+        """The window is as long as before, and later."""
+        self.open_days()
+        self.touch(self.path('gold', *range(280, 219, -10)),
+                   self.path('gold', *range(360, 299, -10)))
+        start, end = self.shown()
+        self.assertThat(abs(end - start - 48), matchers.LessThan(1))
+        self.assertThat(start, matchers.GreaterThan(2))
+        expect(self.page.locator('#panel')).to_be_hidden()
+
+    def test_one_finger_books(self):
+        """A drag over a class draws the window to book."""
+        self.open_days()
+        self.touch(self.path('gold', *range(int(self.x(8)),
+                                            int(self.x(30)), 8)))
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.assertThat(self.shown()[0], matchers.LessThan(-3))
+        self.check_accessible()
+        self.page.locator('.booking button[type=submit]').tap()
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+
+    def test_a_tap_opens_and_shows(self):
+        """A class into its hosts, and then a lease of one."""
+        lease = self.service.lease(8, 40, name='training')
+        node = lease['reservations'][0]['nodes'][0]['uuid']
+        name = self.service.ask_ironic('GET', f'nodes/{node}')['name']
+        self.open_days()
+        self.page.touchscreen.tap(self.x(20), self.y('gold'))
+        expect(self.row(name)).to_be_visible()
+        expect(self.row(name).locator('.said')).to_contain_text('training')
+        self.page.touchscreen.tap(self.x(20), self.y(name))
+        expect(self.page.locator('#panel-title')).to_have_text('training')
+        self.check_accessible()
