@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oslo_config import cfg
+from oslo_config import types
 
 reservations_opts = [
     cfg.IntOpt('default_ttl', default=600, min=1,
@@ -34,6 +35,14 @@ reservations_opts = [
                     'have. 0 sets no limit. Applies if [leases] '
                     'project_limits is set, to callers who may not exceed '
                     'limits by policy.'),
+    cfg.Opt('max_per_class', type=types.Dict(types.Integer(min=1)),
+            default={}, sample_default='gold:2',
+            help='Maximum number of unused reservations of nodes of a '
+                 'resource class, as Ironic names it, that a project may '
+                 'have, by class. Nodes of a class of which it has as many '
+                 'are passed over. Classes that are not named have no limit '
+                 'of their own. Applies to the same callers as '
+                 'max_per_project.'),
     cfg.IntOpt('max_lifetime', default=604800, min=0,
                help='Time, in seconds, from its creation, for which an unused '
                     'reservation can be renewed, however often. 0 sets no '

@@ -126,6 +126,14 @@ def read_classes(connection: sa.Connection) -> list[str]:
         .where(_n.resource_class.is_not(None)).order_by(_n.resource_class)))
 
 
+def read_uuids_of_classes(connection: sa.Connection,
+                          resource_classes: Collection[str]) -> list[str]:
+    """Read which nodes are of some resource classes."""
+    # SELECT uuid FROM nodes WHERE resource_class IN (...)
+    return list(connection.scalars(sa.select(_n.uuid).where(
+        _n.resource_class.in_(resource_classes)))) if resource_classes else []
+
+
 def _wanted(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     conditions: list[sa.ColumnElement[bool]] = []
     if wanted.resource_classes is not None:

@@ -275,11 +275,31 @@ def count_waiting(connection: sa.Connection, project_id: str | None,
     # SELECT count(*) FROM reservations WHERE project_id = ?
     #   AND immediate IS NOT NULL AND state = 'reserved' AND expires_at > ?
     return int(connection.execute(
-        sa.select(sa.func.count()).select_from(tables.reservations).where(
-            _r.project_id.is_(None) if project_id is None
-            else _r.project_id == project_id, _r.immediate.is_not(None),
-            _r.state == facts.State.RESERVED.value, _r.expires_at > now)
-    ).scalar_one())
+        sa.select(sa.func.count()).select_from(tables.reservations)
+        .where(_waiting(project_id, now))).scalar_one())
+
+
+def count_waiting_by_class(connection: sa.Connection, project_id: str | None,
+                           now: datetime.datetime) -> dict[str, int]:
+    """Count the reservations of a project that wait, by resource class."""
+    # SELECT resource_class, count(*) FROM reservations
+    #   JOIN nodes ON nodes.uuid = node_uuid WHERE ... GROUP BY resource_class
+    nodes = tables.nodes.c
+    return {name: count for name, count in connection.execute(
+        sa.select(nodes.resource_class, sa.func.count())
+        .join_from(tables.reservations, tables.nodes,
+                   nodes.uuid == _r.node_uuid)
+        .where(_waiting(project_id, now), nodes.resource_class.is_not(None))
+        .group_by(nodes.resource_class))}
+
+
+def _waiting(project_id: str | None,
+             now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Say in SQL that a reservation of a project waits to be used."""
+    return sa.and_(
+        _r.project_id.is_(None) if project_id is None
+        else _r.project_id == project_id, _r.immediate.is_not(None),
+        _r.state == facts.State.RESERVED.value, _r.expires_at > now)
 
 
 def read_page(connection: sa.Connection, now: datetime.datetime, *,

@@ -34,6 +34,7 @@ UNITS = {
     'max_host_hours_per_project': 'hours',
     'max_hosts_per_class': 'hosts',
     'max_host_hours_per_class': 'hours',
+    'max_per_class': 'reservations',
     'max_instances_per_project': 'instances',
     'max_instance_hours_per_project': 'hours',
     'max_duration': 'seconds',
@@ -81,6 +82,8 @@ def read(engine: Engine, project_id: str | None,
                                                            project_id),
             'max_per_project': db_reservations.count_waiting(
                 connection, project_id, now)}
+        waiting = db_reservations.count_waiting_by_class(
+            connection, project_id, now)
     for whole, at_once, hours in (
             (True, 'max_hosts_per_project', 'max_host_hours_per_project'),
             (False, 'max_instances_per_project',
@@ -91,7 +94,10 @@ def read(engine: Engine, project_id: str | None,
     return [LimitUsage(name, getattr(allowed[group], name) or None,
                        used.get(name), UNITS[name])
             for group, names in limits.BY_GROUP.items() for name in names
-            ] + _by_class(held, allowed['leases'], now)
+            ] + _by_class(held, allowed['leases'], now) + [
+                LimitUsage('max_per_class', most, waiting.get(name, 0),
+                           UNITS['max_per_class'], name) for name, most
+                in sorted(allowed['reservations'].max_per_class.items())]
 
 
 def _by_class(held: Sequence[allowance.Held], allowed: limits.Limits,

@@ -17,6 +17,7 @@ What leases a project may have is in :mod:`.leases.limits`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -28,6 +29,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import facts
 
@@ -64,6 +66,7 @@ class Limits:
     max_extensions: int = 0
     max_hosts_per_class: Mapping[str, int] = _no_class()
     max_host_hours_per_class: Mapping[str, int] = _no_class()
+    max_per_class: Mapping[str, int] = _no_class()
 
     @property
     def counted(self) -> bool:
@@ -86,7 +89,7 @@ BY_GROUP = {
     'reservations': ('max_per_project', 'max_lifetime')}
 #: Those of each resource class.
 BY_CLASS = {'leases': ('max_hosts_per_class', 'max_host_hours_per_class'),
-            'reservations': ()}
+            'reservations': ('max_per_class',)}
 #: Those that nothing is used of, and that are not shown as limits.
 _UNSHOWN = {'leases': ('extension_notice', 'max_extensions'),
             'reservations': ()}
@@ -119,26 +122,71 @@ def _is_set(conf: cfg.ConfigOpts, group: str, name: str) -> bool:
 
 
 def check_one_more(allowed: Limits, connection: sa.Connection,
-                   project_id: str | None, now: datetime.datetime) -> None:
+                   project_id: str | None, now: datetime.datetime,
+                   resource_class: str | None = None,
+                   full: Collection[str] = ()) -> None:
     """Check that a project may have one more reservation.
 
     Comes first in the transaction that writes it: no other one is written
     for the project until its end.
 
+    :param resource_class: of the node.
+    :param full: of which classes it was known not to have more.
     :raises ReservationLimit: it may not.
+    :raises Conflict: it has got others of that class meanwhile.
     """
     most = allowed.max_per_project
-    if not most:
+    if not most and not allowed.max_per_class:
         return
     digest = hashlib.sha256(json.dumps(project_id).encode()).hexdigest()
     db_claims.queue_up(connection, f'reservations {digest}'[:_NAME], now)
+    there = read_full(allowed, connection, project_id, now)
+    if resource_class in there:
+        # NOTE: Ironic may know a node, or its class, before our row does.
+        if resource_class in full:
+            raise class_limit(allowed, there)
+        raise db_connection.Conflict(
+            f'the project has got other nodes of {resource_class}')
     used = db_reservations.count_waiting(connection, project_id, now)
-    if used >= most:
+    if most and used >= most:
         raise errors.ReservationLimit(
             f'The project has {used} reservations that have not been used '
             f'yet, and [reservations] max_per_project allows {most}. Use or '
             'delete one of them first.', limit='max_per_project', allowed=most,
             used=used, asked=1)
+
+
+def read_full(allowed: Limits, connection: sa.Connection,
+              project_id: str | None,
+              now: datetime.datetime) -> dict[str, int]:
+    """Read of which resource classes a project may not reserve any more.
+
+    :returns: how many reservations it has that wait, by class.
+    """
+    if not allowed.max_per_class:
+        return {}
+    used = db_reservations.count_waiting_by_class(connection, project_id, now)
+    return {name: used[name] for name, most in allowed.max_per_class.items()
+            if used.get(name, 0) >= most}
+
+
+def class_limit(allowed: Limits,
+                full: Mapping[str, int]) -> errors.ReservationLimit:
+    """Return that there are nodes, but the project may not reserve more.
+
+    :param full: as :func:`read_full` returns it.
+    """
+    name, used = min(full.items())
+    most = allowed.max_per_class[name]
+    return errors.ReservationLimit(
+        'No node can be reserved that is not of a class of which the project '
+        'has as many reservations that have not been used yet as it may '
+        '([reservations] max_per_class): '
+        + ', '.join(f'{count} of {each}' for each, count in sorted(
+            full.items()))
+        + '. Use or delete one of them first, or ask for nodes of other '
+        'classes.', limit='max_per_class', resource_class=name, allowed=most,
+        used=used, asked=1)
 
 
 def check_lifetime(allowed: Limits, held: facts.Reservation,

@@ -25,6 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import choose
@@ -44,6 +45,9 @@ from ironic_reservations.planner import pick
 
 #: How many nodes that cannot be held in Placement are found out one by one.
 _TRIES = 3
+#: Why a node is passed over of whose class the project has enough. No answer
+#: has it: a request that fails for it is beyond a limit.
+_CLASS_LIMIT = 'class_limit'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,20 +130,41 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
              unheld: Mapping[str, reasons.Reason],
              uuid: str, allowed: limits.Limits) -> _Made | reasons.Reason:
     now = engine.clock()
-    need = plan.Need(_lasts(engine, ask, now), unheld=unheld)
+    full, beyond = _beyond(engine, ask, allowed, now)
+    need = plan.Need(_lasts(engine, ask, now), unheld={**beyond, **unheld})
     view = plan.look(engine, ask, sees, now, need)
     existing = _served_before(ask, view.related, now)
     if existing is not None:
         lost = (None if engine.placement is None
                 else reservation_holds.ensure(engine, existing))
         return lost or _Made(existing, before=True)
-    choice = choose.choose(engine, ask, view, sees, observer, need)
+    try:
+        choice = choose.choose(engine, ask, view, sees, observer, need)
+    except errors.NoNodeAvailable as exc:
+        if any(each['code'] == _CLASS_LIMIT
+               for each in exc.details['reasons']):
+            raise limits.class_limit(allowed, full) from exc
+        raise
     if engine.placement is None:
-        return _commit(engine, ask, choice, now, None, uuid, allowed)
+        return _commit(engine, ask, choice, now, None, uuid, allowed, full)
     class_name = reservation_holds.class_of(choice.node)
     if isinstance(class_name, reasons.Reason):
         return class_name
-    return _commit(engine, ask, choice, now, class_name, uuid, allowed)
+    return _commit(engine, ask, choice, now, class_name, uuid, allowed, full)
+
+
+def _beyond(engine: Engine, ask: pick.Ask, allowed: limits.Limits,
+            now: datetime.datetime
+            ) -> tuple[dict[str, int], dict[str, reasons.Reason]]:
+    """Read the classes of which the project has enough, and their nodes."""
+    if not allowed.max_per_class:
+        return {}, {}
+    with engine.database.read() as connection:
+        full = limits.read_full(allowed, connection, ask.project_id, now)
+        uuids = db_nodes.read_uuids_of_classes(connection, full)
+    return full, {uuid: reasons.Reason(
+        uuid, _CLASS_LIMIT, 'is of a class of which the project has as many '
+        'unused reservations as it may') for uuid in uuids}
 
 
 def _look(engine: Engine, ask: pick.Ask,
@@ -209,12 +234,14 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
 
 def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
             now: datetime.datetime, class_name: str | None,
-            uuid: str, allowed: limits.Limits) -> _Made:
+            uuid: str, allowed: limits.Limits,
+            full: Mapping[str, int]) -> _Made:
     """Promise a node.
 
     :param class_name: by which it is to be held in Placement, if it is.
     :param uuid: of the reservation.
     :param allowed: the limits that hold for the caller.
+    :param full: of which classes the project has as many as it may.
     """
     # NOTE: confirming takes its time, and a client that asks for a minute
     # gets a minute.
@@ -229,7 +256,8 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
     with engine.database.write() as connection:
-        limits.check_one_more(allowed, connection, ask.project_id, made_at)
+        limits.check_one_more(allowed, connection, ask.project_id, made_at,
+                              node.resource_class, full)
         commit.commit(connection, seen.picked(node, view.confirmed), now,
                       choice.difference)
         db_reservations.delete_void(connection, void, now)

@@ -169,6 +169,8 @@ class ApiSamplesTest(testtools.TestCase):
                             ('max_hosts_per_class', {'gold': 4}),
                             ('max_host_hours_per_class', {'gold': 500})):
             self.world.conf.set_override(name, value, 'leases')
+        self.world.conf.set_override('max_per_class', {'gold': 2},
+                                     'reservations')
         self.reserve(versions.SUSPENDED)
         self.assert_is('limits-response-1.13', self.ask(
             'GET', '/v1/limits', versions.CLASS_LIMITS))

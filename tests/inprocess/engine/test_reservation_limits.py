@@ -105,3 +105,72 @@ class TestLimits(world.TestCase):
                     allowed=self.limits())
         renew.renew(self.world.engine, held.uuid, ttl=60,
                     allowed=self.limits())
+
+
+class TestByClass(world.TestCase):
+    """One of two nodes of gold; others as before."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world(leases__project_limits=True,
+                                    reservations__max_per_class={'gold': 1})
+        self.gold = self.world.enrol(3, resource_class='gold')
+        self.tin = self.world.enrol(1, resource_class='tin')
+
+    def reserve(self, *nodes, allowed=None, **more):
+        return self.world.reserve(
+            *nodes, project_id='ours', allowed=allowed or limits.of(
+                self.world.conf, 'reservations'), **more)
+
+    def by_class(self, engine=None, **more):
+        return reserve.reserve(
+            engine or self.world.engine, pick.Ask(
+                instance_uuid=world.new_uuid(), project_id='ours', **more),
+            world.ALL_NODES, None, limits.of(self.world.conf, 'reservations'))
+
+    def refused(self, act, *args, **more):
+        refusal = self.assertRaises(errors.ReservationLimit, act, *args,
+                                    **more)
+        self.assertEqual(
+            {'limit': 'max_per_class', 'resource_class': 'gold', 'allowed': 1,
+             'used': 1, 'asked': 1}, refusal.details)
+
+    def test_nodes_of_a_class_that_is_used_up_are_passed_over(self):
+        """In a list as by class; where nothing else is left, it is said."""
+        held = self.reserve(*self.gold)
+        self.refused(self.reserve, *self.gold[1:])
+        self.refused(self.by_class, resource_class='gold')
+        self.assertEqual(self.tin, [
+            self.reserve(*self.gold, *self.tin).node_uuid])
+        self.refused(self.by_class)
+        self.reserve(self.gold[1], allowed=limits.NONE)
+        self.assertEqual(held.uuid, self.reserve(
+            *self.gold, instance_uuid=held.instance_uuid).uuid)
+
+    def test_any_node_is_one_of_another_class(self):
+        self.reserve(*self.gold)
+        self.assertEqual(self.tin, [self.by_class().node_uuid])
+
+    def test_what_is_used_does_not_count(self):
+        self.world.use(self.reserve(*self.gold))
+        self.reserve(*self.gold)
+        self.refused(self.reserve, *self.gold)
+
+    def test_each_project_for_itself(self):
+        self.reserve(*self.gold)
+        self.world.reserve(*self.gold, project_id='theirs', allowed=limits.of(
+            self.world.conf, 'reservations'))
+
+    def test_two_at_once_do_not_exceed_it(self):
+        """The later one gets another node, or is refused."""
+        other = self.world.another_engine()
+        self.world.before_next_write(lambda: self.by_class(
+            other, resource_class='gold'))
+        self.assertEqual(self.tin, [
+            self.reserve(*self.gold, *self.tin).node_uuid])
+        self.refused(self.reserve, *self.gold)
+
+    def test_node_that_no_free_one_could_be_is_refused_as_before(self):
+        self.reserve(*self.gold)
+        self.assertRaises(errors.NoNodeAvailable, self.reserve,
+                          world.new_uuid())

@@ -16,6 +16,7 @@ import itertools
 import pathlib
 import subprocess
 import sys
+import textwrap
 
 import fixtures
 from oslo_context import context as oslo_context
@@ -204,6 +205,25 @@ class TestRoles(testtools.TestCase):
         self.assertTrue(enforcer.check(_in_project('chosen'), rule, OWN))
         self.assertFalse(enforcer.check(CALLERS['project member'], rule,
                                         OWN))
+
+
+    def test_exemptions_of_the_documentation(self):
+        """As the page about limits has them: a project, a role."""
+        page = pathlib.Path('doc/source/admin/limits.rst').read_text()
+        example = page.split('.. code-block:: yaml\n\n')[1].split('\n\n')[0]
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                            'policy.yaml')
+        path.write_text(textwrap.dedent(example))
+        self.conf.set_override('policy_file', str(path), 'oslo_policy')
+        enforcer = policies.Enforcer(self.conf, 'keystone')
+        for caller, exempt in (
+                (_caller('member', project_id='1f8c04a6b0d94d3f8d2d1c9b6f0e7a'
+                         '55'), True),
+                (_in_project('member', 'unlimited'), True),
+                (CALLERS['system admin'], True),
+                (CALLERS['project manager'], False)):
+            self.assertEqual(exempt, enforcer.check(
+                caller, 'reservation:lease:exceed_limits', OWN))
 
 
 class TestSamples(testtools.TestCase):

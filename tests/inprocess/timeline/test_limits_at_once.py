@@ -47,7 +47,8 @@ class _AtOnce:
             url, ironic__confirm='mirror', leases__project_limits=True,
             leases__max_hosts_per_project=_MOST,
             leases__max_hosts_per_class={'gold': _MOST - 1},
-            reservations__max_per_project=_MOST)))
+            reservations__max_per_project=_MOST,
+            reservations__max_per_class={'gold': _MOST - 1})))
         self.engines = [self.leasing.world.another_engine()
                         for _ in range(_AT_ONCE)]
 
@@ -85,15 +86,21 @@ class _AtOnce:
                 start=leasing.at(1), project_id='ours'))
         self.assertEqual(_MOST, self._served(lease, errors.LeaseLimit))
 
+    def test_reservations_of_a_class(self):
+        self._reserve(_MOST - 1, resource_class='gold')
+
     def test_reservations(self):
-        nodes = self.leasing.world.enrol(_AT_ONCE)
+        self._reserve(_MOST)
+
+    def _reserve(self, most, **known):
+        nodes = self.leasing.world.enrol(_AT_ONCE, **known)
 
         def hold(engine, number):
             reserve.reserve(engine, pick.Ask(
                 instance_uuid=world.new_uuid(), node_uuids=(nodes[number],),
                 project_id='ours'), world.ALL_NODES, None,
                 limits.of(engine.conf, 'reservations'))
-        self.assertEqual(_MOST, self._served(hold, errors.ReservationLimit))
+        self.assertEqual(most, self._served(hold, errors.ReservationLimit))
 
 
 class SQLiteTestCase(_AtOnce, world.TestCase):
