@@ -10,22 +10,25 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Asking a service of the operator whether a lease may be.
+"""Asking a service of the operator whether a lease may be, and what it is.
 
-The requests are those of Blazar's external service filter: ``check-create``,
-``check-update`` and ``on-end`` under one address.
+The questions are those of Blazar's external service filter: ``check-create``,
+``check-update`` and ``on-end`` under one address. Blazar has nothing like
+:func:`commit`.
 """
 
 from __future__ import annotations
 
 import datetime
 from typing import Any
+import urllib.parse
 
 from oslo_config import cfg
 from oslo_log import log
 import requests
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import posting
 from ironic_reservations.model import leases
 from ironic_reservations.model import nesting
 
@@ -63,6 +66,25 @@ def on_end(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
         LOG.warning('The enforcement service could not be told that the lease '
                     '%s has ended: %s',
                     lease.id, exc)
+
+
+def commit(conf: cfg.ConfigOpts, body: bytes) -> None:
+    """Tell what has become of a lease.
+
+    :raises Undelivered: the service may not have taken it.
+    :raises Declined: it answers that it has not.
+    """
+    options = conf.leases
+    host = urllib.parse.urlsplit(options.enforcement_commit_url).hostname
+    if host is None:
+        raise posting.Undelivered('[leases] enforcement_commit_url names no '
+                                  'host')
+    headers = {'Content-Type': 'application/json', 'Connection': 'close',
+               'Accept': 'application/json'}
+    if options.enforcement_token:
+        headers['X-Auth-Token'] = options.enforcement_token
+    posting.post(options.enforcement_commit_url, host, headers, body,
+                 options.enforcement_timeout)
 
 
 def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,

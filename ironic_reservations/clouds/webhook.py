@@ -24,25 +24,18 @@ from collections.abc import Collection
 from collections.abc import Sequence
 import hashlib
 import hmac
-import http.client
 import pathlib
-import ssl
 import urllib.parse
 
-from ironic_reservations.clouds import within
+from ironic_reservations.clouds import posting
 
 _PREFIX = 'whsec_'
 #: Shorter keys, in bytes, can be guessed.
 _SHORTEST = 24
 _AGENT = 'ironic-reservations'
 
-
-class Undelivered(Exception):
-    """Nobody has taken what was posted, as far as we know."""
-
-
-class Declined(Undelivered):
-    """The receiver answers, and does not take this."""
+Undelivered = posting.Undelivered
+Declined = posting.Declined
 
 
 def keys(path: str | None) -> list[bytes]:
@@ -97,33 +90,7 @@ def post(url: str, ident: str, sent_at: int, body: bytes,
                'Connection': 'close', 'webhook-id': ident,
                'webhook-timestamp': str(sent_at),
                'webhook-signature': signed(ident, sent_at, body, secrets)}
-    path = urllib.parse.urlunsplit(('', '', target.path or '/', target.query,
-                                    ''))
-
-    def exchange(cut: within.Cut) -> int:
-        # NOTE: neither proxies nor credentials of the environment.
-        connection = (
-            http.client.HTTPSConnection(
-                host, target.port, timeout=timeout,
-                context=ssl.create_default_context())
-            if target.scheme == 'https' else
-            http.client.HTTPConnection(host, target.port, timeout=timeout))
-        try:
-            connection.connect()
-            cut.watch(connection.sock)
-            connection.request('POST', path, body, headers)
-            # NOTE: the body of the answer is left unread, and a redirect is
-            # an answer as any other that is not 2xx.
-            return connection.getresponse().status
-        finally:
-            connection.close()
-    try:
-        status = within.within(timeout, host, exchange)
-    except (OSError, http.client.HTTPException, ValueError) as exc:
-        raise Undelivered(f'{host} cannot be reached: '
-                          f'{within.one_line(exc)}') from exc
-    if not 200 <= status < 300:
-        raise Declined(f'{host} answered {status}')
+    posting.post(url, host, headers, body, timeout)
 
 
 def _host(target: urllib.parse.SplitResult, allowed: Collection[str]) -> str:

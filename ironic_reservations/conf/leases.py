@@ -165,12 +165,23 @@ leases_opts = [
                     "over, as with Blazar's external service filter. "
                     'Redirects are not followed. By default, no service is '
                     'asked.'),
+    cfg.URIOpt('enforcement_commit_url', schemes=['http', 'https'],
+               help='The URL to which each lease that has been granted, '
+                    'changed or ended is posted after it has been committed, '
+                    'at least once and in order for each lease, so that it '
+                    'can be charged. Redirects are not followed. Set it for '
+                    'all processes of this service. By default, nothing is '
+                    'posted.'),
+    cfg.IntOpt('enforcement_give_up_after', default=30, min=1,
+               help='Number of days after which an entry that '
+                    'enforcement_commit_url has not taken is given up.'),
     cfg.StrOpt('enforcement_token', secret=True,
                help='The token that is sent to the enforcement service as '
-                    'X-Auth-Token.'),
+                    'X-Auth-Token, with questions and with commits.'),
     cfg.FloatOpt('enforcement_timeout', default=10, min=0.1,
                  help='Time, in seconds, within which the enforcement service '
-                      'must answer. If it does not, the lease is refused.'),
+                      'must answer. If it does not, the lease is refused; '
+                      'a commit is posted again.'),
     cfg.IntOpt('workers', default=8, min=1,
                help='Number of leases that a reconciler works on at the same '
                     'time.'),

@@ -44,7 +44,8 @@ _NOT_ASKED = frozenset({
 _SINCE = {tables.capabilities: '0002', tables.lease_usage: '0008',
           tables.calendar_tokens: '0013', tables.outbox: '0015',
           tables.usage_periods: '0017',
-          tables.maintenance_windows: '0018'}
+          tables.maintenance_windows: '0018',
+          tables.enforcement_terms: '0022'}
 
 
 class UnknownRevision(Exception):

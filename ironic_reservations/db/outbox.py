@@ -20,6 +20,7 @@ dies in between, another one sends it once more.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -33,13 +34,13 @@ from ironic_reservations.model import notices
 
 _c = tables.outbox.c
 _COLUMNS = (_c.id, _c.notice_id, _c.channel, _c.target, _c.kind, _c.lease_id,
-            _c.project_id, _c.user_id, _c.payload, _c.created_at, _c.attempts)
+            _c.project_id, _c.user_id, _c.payload, _c.created_at, _c.attempts,
+            _c.sequence)
 #: So many ids are named in one statement.
 _PIECE = 500
 #: What is kept of a complaint.
 _COMPLAINT = 1000
-_KINDS = tuple(kind.value for kind in notices.Kind)
-_URGENT = tuple(kind.value for kind in notices.Kind if kind.urgent)
+_KINDS = tuple(kind.value for kind in (*notices.Kind, *notices.CommitKind))
 _URGENT = tuple(kind.value for kind in notices.Kind if kind.urgent)
 
 
@@ -88,7 +89,8 @@ def insert(connection: sa.Connection,
              'project_id': each.project_id, 'user_id': each.user_id,
              'payload': json.dumps(each.payload),
              'created_at': each.created_at, 'due_at': each.created_at,
-             'attempts': each.attempts} for each in new])
+             'attempts': each.attempts, 'sequence': each.sequence}
+            for each in new])
 
 
 def read_known(connection: sa.Connection,
@@ -138,14 +140,23 @@ def read_due(connection: sa.Connection, channel: notices.Channel,
              target: str, now: datetime.datetime, limit: int) -> list[str]:
     """Read what waits for a receiver and is nobody's.
 
-    What is urgent comes first, then what has waited longest.
+    What is urgent comes first, then what has waited longest. What has an
+    order is left out while one before it waits, or is being sent.
     """
     # SELECT id FROM outbox WHERE channel = ? AND target = ? AND due_at <= ?
-    #   AND (nobody's claim) ORDER BY (urgent) DESC, due_at, id LIMIT ?
+    #   AND (nobody's claim) AND NOT EXISTS (SELECT id FROM outbox AS first
+    #     WHERE first.lease_id = outbox.lease_id
+    #     AND first.sequence < outbox.sequence AND first.due_at IS NOT NULL
+    #     AND first.channel = ?)
+    #   ORDER BY (urgent) DESC, due_at, id LIMIT ?
+    first = tables.outbox.alias('first').c
     return list(connection.scalars(
         sa.select(_c.id)
         .where(_c.channel == channel.value, _c.target == target,
-               _takeable(now))
+               _takeable(now), ~sa.select(first.id).where(
+                   first.lease_id == _c.lease_id,
+                   first.sequence < _c.sequence, first.due_at.is_not(None),
+                   first.channel == channel.value).exists())
         .order_by(*_order(_c.due_at)).limit(limit)))
 
 
@@ -245,15 +256,20 @@ def drop(connection: sa.Connection, ids: Collection[str],
             .values(claimed_by=None, claimed_until=None))
 
 
-def _old(before: datetime.datetime) -> tuple[sa.ColumnElement[bool], ...]:
-    return _c.due_at.is_not(None), _c.created_at < before
+def _old(before: Mapping[notices.Channel, datetime.datetime]
+         ) -> tuple[sa.ColumnElement[bool], ...]:
+    return _c.due_at.is_not(None), _c.created_at < max(before.values()), (
+        sa.or_(*(sa.and_(_c.channel == channel.value, _c.created_at < moment)
+                 for channel, moment in before.items())))
 
 
-def any_old(connection: sa.Connection, given_up: datetime.datetime,
+def any_old(connection: sa.Connection,
+            given_up: Mapping[notices.Channel, datetime.datetime],
             purged: datetime.datetime) -> bool:
     """Return whether there is anything to give up or to purge.
 
-    :param given_up: what was written before, and not sent, is given up.
+    :param given_up: what was written before, and not sent, is given up; by
+        channel.
     :param purged: what has been done with before is purged.
     """
     # NOTE: one query each, so that each goes by its index.
@@ -262,11 +278,13 @@ def any_old(connection: sa.Connection, given_up: datetime.datetime,
         for which in (_old(given_up), (_c.done_at < purged,)))
 
 
-def give_up(connection: sa.Connection, before: datetime.datetime,
+def give_up(connection: sa.Connection,
+            before: Mapping[notices.Channel, datetime.datetime],
             now: datetime.datetime,
             limit: int) -> list[tuple[notices.Notice, str | None]]:
     """Give up what was written before an instant and is nobody's.
 
+    :param before: that instant, by channel.
     :returns: what that is, and the last complaint about each.
     """
     # SELECT ... FROM outbox WHERE due_at IS NOT NULL AND created_at < ?
@@ -331,6 +349,6 @@ def count_given_up(connection: sa.Connection
 def _notice(row: Sequence[object]) -> notices.Notice:
     values = list(row)
     values[2] = notices.Channel(values[2])
-    values[4] = notices.Kind(values[4])
+    values[4] = notices.kind_of(str(values[4]))
     values[8] = json.loads(str(values[8]))
     return notices.Notice(*values)  # type: ignore[arg-type]

@@ -507,9 +507,26 @@ outbox = sa.Table(
     sa.Column('outcome', sa.String(16)),
     # NOTE: why it could not be sent the last time, in words.
     sa.Column('complaint', sa.Text),
+    # NOTE: where there is an order: one waits for those before it that are
+    # about the same lease, and go over the same channel.
+    sa.Column('sequence', sa.Integer),
     sa.Index(None, 'channel', 'target', 'due_at'),
     sa.Index(None, 'due_at', 'created_at'),
     sa.Index(None, 'done_at'),
+    sa.Index(None, 'lease_id', 'sequence'),
+    **_MYSQL)
+
+#: What the enforcement service knows of leases that are not over, once it has
+#: taken what is in the outbox.
+enforcement_terms = sa.Table(
+    'enforcement_terms', metadata,
+    # NOTE: no foreign key: that a lease is gone is still to be told.
+    sa.Column('lease_id', sa.String(36), primary_key=True),
+    sa.Column('project_id', sa.String(255)),
+    sa.Column('user_id', sa.String(255)),
+    # NOTE: of the last entry in the outbox.
+    sa.Column('sequence', sa.Integer, nullable=False),
+    sa.Column('terms', sa.Text, nullable=False),
     **_MYSQL)
 
 #: When operators have nodes for maintenance.

@@ -20,6 +20,7 @@ from oslo_log import log
 
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
+from ironic_reservations.model import notices
 
 LOG = log.getLogger(__name__)
 
@@ -34,7 +35,10 @@ def clean_up(engine: Engine) -> None:
     :raises DatabaseUnavailable: the database does not answer.
     """
     options, now = engine.conf.notices, engine.clock()
-    before = now - datetime.timedelta(days=options.give_up_after)
+    before = dict.fromkeys(notices.Channel, now - datetime.timedelta(
+        days=options.give_up_after))
+    before[notices.Channel.ENFORCEMENT] = now - datetime.timedelta(
+        days=engine.conf.leases.enforcement_give_up_after)
     forgotten = now - datetime.timedelta(days=options.retention)
     with engine.database.read() as connection:
         if not db_outbox.any_old(connection, before, forgotten):

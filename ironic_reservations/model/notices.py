@@ -52,11 +52,37 @@ class Kind(enum.StrEnum):
         return self in (Kind.BROKEN, Kind.NO_SHOW)
 
 
+class CommitKind(enum.StrEnum):
+    """What the operator's enforcement service is told.
+
+    The entries go through the outbox as notices do, with an order.
+    """
+
+    #: A lease has been promised.
+    GRANTED = 'commit_granted'
+    #: Its dates, or how much it has, have changed.
+    CHANGED = 'commit_changed'
+    #: It is over.
+    ENDED = 'commit_ended'
+
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody has to act at once."""
+        return False
+
+
 class Channel(enum.StrEnum):
     """How notices are sent."""
 
     WEBHOOK = 'webhook'
     MAIL = 'mail'
+    ENFORCEMENT = 'enforcement'
+
+
+def kind_of(value: str) -> Kind | CommitKind:
+    """Return the kind of a row of the outbox."""
+    return (CommitKind(value) if value in CommitKind.__members__.values()
+            else Kind(value))
 
 
 class Outcome(enum.StrEnum):
@@ -80,16 +106,20 @@ class Notice:
     :ivar user_id: whom it is for.
     :ivar payload: what is told.
     :ivar attempts: how often it has been sent in vain.
+    :ivar sequence: its number among those about the lease over the channel,
+        where each has to wait for those before it; ``None``: there is no
+        order.
     """
 
     id: str
     notice_id: str
     channel: Channel
     target: str
-    kind: Kind
+    kind: Kind | CommitKind
     lease_id: str
     project_id: str | None
     user_id: str | None
     payload: dict[str, Any]
     created_at: datetime.datetime
     attempts: int = 0
+    sequence: int | None = None

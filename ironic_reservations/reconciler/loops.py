@@ -27,6 +27,7 @@ import threading
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.engine import before_start
 from ironic_reservations.engine import deployments
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mail_digests
@@ -157,6 +158,18 @@ def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
         loop.Task(lambda goes_on: webhooks.deliver(engine, url, goes_on)),))
 
 
+def enforcement(engine: Engine) -> list[loop.Loop]:
+    """Return the loops that tell the enforcement service of leases."""
+    return [
+        loop.Loop('enforcement', (loop.Task(
+            lambda goes_on: enforcement_commits.deliver(engine, goes_on)),)),
+        loop.Loop('enforcement-terms', (
+            loop.Task(lambda _: enforcement_commits.catch_up(engine),
+                      _CLEAN_UP, again=False),
+        ), claim.Claim(engine, 'enforcement', claim.new_owner(),
+                       engine.conf.notices.claim_ttl))]
+
+
 def soon(engine: Engine) -> loop.Loop:
     """Return the loop that finds out what starts soon."""
     return loop.Loop('notices', (
@@ -201,6 +214,8 @@ class Reconciler:
             self._all.append(soon(engine))
         if engine.conf.notices.mail_host is not None:
             self._all.append(mail(engine))
+        if enforcement_commits.wanted(engine.conf):
+            self._all += enforcement(engine)
         self._all += [webhook(engine, number, url) for number, url in
                       enumerate(dict.fromkeys(
                           engine.conf.notices.webhook_urls), 1)]

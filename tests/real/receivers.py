@@ -134,3 +134,23 @@ class Receiver(fixtures.Fixture):
                 raise AssertionError(
                     f'it did not happen within {LONGEST} s: {self.taken}')
             time.sleep(0.01)
+
+
+class Service(Receiver):
+    """Takes commits, which have a token and no signature."""
+
+    def take(self, path: str, headers: dict[str, str], body: bytes) -> None:
+        """Keep an entry."""
+        if headers.get('X-Auth-Token') != 'secret':
+            self.wrong.append(headers)
+        self.taken.append(json.loads(body))
+        self.ids.append(self.taken[-1]['id'])
+
+    def options(self) -> dict[str, Any]:
+        """Return options that have commits sent here."""
+        return {'leases__enforcement_commit_url': self.url,
+                'leases__enforcement_token': 'secret'}
+
+    def told(self) -> list[tuple[int, str]]:
+        """Return the number and the type of what was taken."""
+        return [(each['sequence'], each['type']) for each in self.taken]

@@ -27,6 +27,7 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import counts
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.lifecycle.placement import holds
@@ -65,7 +66,8 @@ class Metrics:
             self._registry.register(_Clock(engine.clock))
         if engine.placement is not None:
             self._registry.register(_Held(engine))
-        if notices.wanted(engine.conf):
+        if (notices.wanted(engine.conf)
+                or enforcement_commits.wanted(engine.conf)):
             self._registry.register(_Notices(engine))
 
     def count(self, method: str, status: int, code: str | None) -> None:

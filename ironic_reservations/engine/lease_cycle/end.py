@@ -30,6 +30,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
@@ -92,6 +93,8 @@ def close(context: lease_context.Context,
         db_bookings.update_state(connection, started,
                                  leases.BookingState.ENDING, now)
         after = context.update(connection, lease, after)
+        enforcement_commits.write(context.engine.conf, connection,
+                                  [lease.id], now)
     lease_hold.take_back(context.engine, held)
     after = lease_context.with_bookings(after, {
         booking.id: dataclasses.replace(

@@ -44,6 +44,7 @@ from ironic_reservations.db import no_shows as db_no_shows
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import notices
@@ -276,6 +277,8 @@ def _release(context: lease_context.Context, lease: leases.Lease,
             {booking.node_uuid for booking in bookings}), now)
         db_bookings.end(connection, bookings, now)
         after = context.update(connection, lease, after)
+        enforcement_commits.write(context.engine.conf, connection,
+                                  [lease.id], now)
         notices.write(
             context.engine.conf, connection, notices.Kind.NO_SHOW, after, now,
             f'{_count(bookings)} deployed in time, and are released.',

@@ -38,6 +38,7 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import notices
@@ -378,6 +379,10 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
             connection, [rows[booking.id] for booking in new],
             leases.BookingState.BOUND, now)
         after = context.update(connection, lease, after)
+        # NOTE: until now its hosts may have moved to others, of classes that
+        # cost more or less.
+        enforcement_commits.write(context.engine.conf, connection,
+                                  [lease.id], now)
         if starts:
             notices.write(context.engine.conf, connection,
                           notices.Kind.STARTED, after, now)

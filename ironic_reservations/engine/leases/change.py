@@ -26,6 +26,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import notices
@@ -323,6 +324,7 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
         if notice is not None:
             notices.write(engine.conf, connection, notice, after, now,
                           occurrence=str(before.generation + 1))
+        enforcement_commits.write(engine.conf, connection, [after.id], now)
         if ahead:
             lease_dates.check_ahead(after, engine.clock())
         elif after.start != before.start:

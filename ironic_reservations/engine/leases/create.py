@@ -31,6 +31,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import difference
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
@@ -471,6 +472,10 @@ class _Request:
             db_bookings.insert_many(connection, lease.bookings,
                                     lease.user_id, snapshot.now)
             lease_slides.check(engine, connection, slid, snapshot.now)
+            enforcement_commits.write(
+                engine.conf, connection,
+                [lease.id, *(change.after.id for change in slid)],
+                snapshot.now)
             lease_dates.check_begun(lease, snapshot.now, engine.clock())
         engine.snapshots.commit(
             changes.seen.generations, snapshot.now,

@@ -22,6 +22,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
@@ -78,6 +79,8 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
             if at_once and not was_over:
                 notices.write(engine.conf, connection, notices.Kind.ENDED,
                               deleting, now)
+            enforcement_commits.write(engine.conf, connection, [lease_id],
+                                      now)
         engine.snapshots.commit(
             nodes.generations, now, lease.bookings,
             snapshots.promised(lease, [dataclasses.replace(

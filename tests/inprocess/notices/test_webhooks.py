@@ -23,6 +23,7 @@ from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import webhook
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import before_start
+from ironic_reservations.engine import deliveries
 from ironic_reservations.engine import notice_text
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import outbox
@@ -394,7 +395,7 @@ class TestNeighbours(_Case):
 
     def test_notices_that_are_declined_hold_up_no_other(self):
         """Somebody's names of leases may be what a receiver refuses."""
-        for number in range(webhooks.BATCH + 5):
+        for number in range(deliveries.BATCH + 5):
             self.tell(self.made, notices.Kind.FIXED, occurrence=str(number),
                       reason='declined')
         self.tell(self.made, notices.Kind.STARTED, occurrence='last')
@@ -404,13 +405,13 @@ class TestNeighbours(_Case):
             handler.answer(400 if told == 'declined' else 204)
         self.receiver.act = act
         self.deliver()
-        self.assertEqual(webhooks.BATCH + 6, len(self.receiver.taken))
+        self.assertEqual(deliveries.BATCH + 6, len(self.receiver.taken))
         self.assertEqual(['started'], [
             row['kind'] for row in self.outbox()
             if row['outcome'] == 'delivered'])
 
     def test_what_is_urgent_comes_first(self):
-        for number in range(webhooks.BATCH + 5):
+        for number in range(deliveries.BATCH + 5):
             self.tell(self.made, notices.Kind.FIXED, occurrence=str(number))
         self.tell(self.made, notices.Kind.BROKEN, occurrence='last')
         self.deliver()

@@ -15,6 +15,8 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import datetime
 import multiprocessing
 import threading
 import time
@@ -23,8 +25,10 @@ import testtools
 
 from ironic_reservations import clock
 from ironic_reservations.db import connection
+from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import notices
 from ironic_reservations.model import leases
 from tests import world
@@ -35,6 +39,7 @@ from tests.real import receivers
 
 NOTICES = 60
 KILLS = 2
+_DAY = datetime.timedelta(days=1)
 LONGEST = 120
 _SPAWN = multiprocessing.get_context('forkserver')
 _SPAWN.set_forkserver_preload(['tests.processes.notices.sender'])
@@ -171,6 +176,62 @@ class _Kills:
         self.assertEqual(first.get_content(), second.get_content())
         for ident in self.rows():
             self.assertIn(ident, second.get_content())
+
+    def test_one_killed_before_it_marks_a_commit(self):
+        """It comes again, and each lease is told of in its order."""
+        service = self.useFixture(receivers.Service())
+        self.begin({**service.options(), 'leases__enforcement_timeout':
+                    sender.TIMEOUT})
+        again = []
+
+        def act(handler):
+            if len(service.ids) % 10 == 7 and len(again) < KILLS:
+                again.append(service.ids[-1])
+                self.kill()
+                self.start()
+            handler.answer(200)
+        service.act = act
+        self._promise(NOTICES // 3)
+        # NOTE: whoever wrote them is no more; nobody has sent any yet.
+        self.start()
+        self.until_delivered()
+        times = collections.Counter(service.ids)
+        self.assertEqual(self.rows().keys(), times.keys())
+        self.assertEqual(sorted(again), sorted(
+            ident for ident, count in times.items() if count > 1))
+        told = collections.defaultdict(list)
+        for each in service.taken:
+            told[each['lease_id']].append(each['sequence'])
+        self.assertEqual({(1, 2, 3)}, {
+            tuple(dict.fromkeys(numbers)) for numbers in told.values()})
+        self.assertEqual([sorted(numbers) for numbers in told.values()],
+                         list(told.values()))
+
+    def _promise(self, count):
+        """Promise leases, change and delete them, as other processes do."""
+        now = clock.utc_now()
+        for number in range(count):
+            lease = leases.Lease(
+                world.new_uuid(), f'lease {number}', now, now + _DAY,
+                leases.LeaseStatus.PENDING, now, reservations=(
+                    leases.LeaseReservation(
+                        world.new_uuid(), leases.ReservationStatus.PENDING,
+                        1, 1, now, world.new_uuid()),),
+                events=(leases.Event(
+                    world.new_uuid(), leases.EventType.START, now,
+                    leases.EventStatus.UNDONE, now),))
+            longer = dataclasses.replace(lease, end=now + 2 * _DAY,
+                                         generation=2)
+            for write in (
+                    lambda opened, one=lease: db_leases.insert(
+                        opened, one, None, None, None),
+                    lambda opened, one=lease, other=longer: db_leases.update(
+                        opened, one, other, None),
+                    lambda opened, one=longer: db_leases.delete(opened, one)):
+                with self.database.write() as opened:
+                    write(opened)
+                    enforcement_commits.write(self.conf, opened, [lease.id],
+                                              now)
 
 
 class TestKillsOnSqlite(_Kills, _Case):

@@ -1,0 +1,122 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``enforcement_terms``: what the enforcement service is to know.
+
+A row is written with the entry in the outbox that tells of it, in one
+transaction with the change of the lease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import json
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import tables
+from ironic_reservations.model import leases
+
+_e = tables.enforcement_terms.c
+_s = tables.leases.c
+_n = tables.nodes.c
+_OVER = tuple(status.value for status in leases.LeaseStatus if status.over)
+_LIVE = tuple(status.value for status in leases.LeaseStatus
+              if not status.over)
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What the enforcement service is to know of a lease.
+
+    :ivar sequence: of the entry that told of it last.
+    :ivar terms: as they were told; JSON.
+    """
+
+    lease_id: str
+    project_id: str | None
+    user_id: str | None
+    sequence: int
+    terms: dict[str, Any]
+
+
+def read(connection: sa.Connection,
+         lease_ids: Sequence[str]) -> dict[str, Told]:
+    """Read what is to be known of leases, by their ids."""
+    # SELECT ... FROM enforcement_terms WHERE lease_id IN (...)
+    return {row.lease_id: Told(row.lease_id, row.project_id, row.user_id,
+                               row.sequence, json.loads(row.terms))
+            for row in connection.execute(
+                tables.enforcement_terms.select()
+                .where(_e.lease_id.in_(lease_ids)))}
+
+
+def replace(connection: sa.Connection, before: Told | None,
+            after: Told | None) -> None:
+    """Write what is to be known, if nobody else has since it was read.
+
+    :param after: ``None``: the lease is over.
+    :raises Conflict: somebody has.
+    :raises oslo_db.exception.DBDuplicateEntry: somebody does just now.
+    """
+    if before is None:
+        if after is not None:
+            connection.execute(sa.insert(tables.enforcement_terms).values(
+                lease_id=after.lease_id, project_id=after.project_id,
+                user_id=after.user_id, sequence=after.sequence,
+                terms=json.dumps(after.terms)))
+        return
+    mine = (_e.lease_id == before.lease_id, _e.sequence == before.sequence)
+    done = connection.execute(
+        sa.delete(tables.enforcement_terms).where(*mine) if after is None
+        else sa.update(tables.enforcement_terms).where(*mine).values(
+            sequence=after.sequence, terms=json.dumps(after.terms)))
+    if not done.rowcount:
+        raise db_connection.Conflict(
+            f'another process tells of the lease {before.lease_id}')
+
+
+def read_classes(connection: sa.Connection, node_uuids: Collection[str]
+                 ) -> dict[str, str]:
+    """Read the resource classes of nodes, empty for one that has none."""
+    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
+    return {row[0]: row[1] or '' for row in connection.execute(
+        sa.select(_n.uuid, _n.resource_class)
+        .where(_n.uuid.in_(node_uuids)))} if node_uuids else {}
+
+
+def read_unlike(connection: sa.Connection, now: datetime.datetime,
+                limit: int) -> list[str]:
+    """Read which leases are live and have no row, or the other way round.
+
+    :param now: a lease whose end has come is left to its own end.
+    """
+    # SELECT id FROM leases WHERE status IN (...) AND ends_at > ?
+    #   AND id NOT IN (SELECT lease_id FROM enforcement_terms) LIMIT ?
+    unknown = connection.scalars(
+        sa.select(_s.id)
+        .outerjoin(tables.enforcement_terms, _e.lease_id == _s.id)
+        .where(_s.status.in_(_LIVE), _s.ends_at > now,
+               _e.lease_id.is_(None)).limit(limit)).all()
+    # SELECT lease_id FROM enforcement_terms LEFT JOIN leases ON ...
+    #   WHERE leases.id IS NULL OR leases.status IN (...) LIMIT ?
+    gone = connection.scalars(
+        sa.select(_e.lease_id)
+        .outerjoin(tables.leases, _e.lease_id == _s.id)
+        .where(sa.or_(_s.id.is_(None), _s.status.in_(_OVER)))
+        .limit(limit)).all()
+    return [*unknown, *gone][:limit]

@@ -1,0 +1,159 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Sending what is in the outbox to a receiver, one after the other.
+
+Whoever sends a notice claims it first, and marks it after the receiver has
+taken it.  Who dies or stands still in between leaves it to another process,
+which sends it again with the same id, once the claim has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import datetime
+import enum
+import random
+import uuid as uuid_module
+
+from oslo_log import log
+
+from ironic_reservations.clouds import posting
+from ironic_reservations.clouds import within
+from ironic_reservations.db import outbox as db_outbox
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import notices
+
+LOG = log.getLogger(__name__)
+
+#: How many notices are claimed at once.
+BATCH = 20
+
+
+class _Outcome(enum.Enum):
+    """What became of a notice."""
+
+    TAKEN = enum.auto()
+    #: The receiver does not take this one; it may take others.
+    DECLINED = enum.auto()
+    SILENCE = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True)
+class Receiver:
+    """Where notices go.
+
+    :ivar target: what it is known by in the outbox.
+    :ivar timeout: for one notice, in seconds.
+    :ivar post: posts a notice; gets the time.
+    """
+
+    channel: notices.Channel
+    target: str
+    timeout: float
+    post: Callable[[notices.Notice, datetime.datetime], None]
+
+
+def deliver(engine: Engine, receiver: Receiver,
+            goes_on: Callable[[], bool]) -> int:
+    """Send what waits for a receiver, until it takes nothing more.
+
+    :param goes_on: asked before each notice.
+    :returns: how many notices it has taken.
+    :raises DatabaseUnavailable: nothing can be read or written.
+    :raises Conflict: another process was quicker.
+    """
+    taken = 0
+    while goes_on():
+        sent, more = _batch(engine, receiver, goes_on)
+        taken += sent
+        if not more:
+            break
+    return taken
+
+
+def _batch(engine: Engine, receiver: Receiver,
+           goes_on: Callable[[], bool]) -> tuple[int, bool]:
+    """Send some; gives how many, and whether there may be more."""
+    options = engine.conf.notices
+    begun, now = engine.timer(), engine.clock()
+    with engine.database.read() as connection:
+        ids = db_outbox.read_due(connection, receiver.channel,
+                                 receiver.target, now, BATCH)
+    if not ids:
+        return 0, False
+    token = str(uuid_module.uuid4())
+    with engine.database.write() as connection:
+        mine = db_outbox.take(connection, ids, token, now, now +
+                              datetime.timedelta(
+                                  seconds=options.claim_ttl
+                                  + receiver.timeout))
+    outcomes: list[_Outcome] = []
+    for notice in mine:
+        # NOTE: by this process's own timer, and from before the claim: what
+        # is begun now is over before others may begin.
+        if not goes_on() or engine.timer() - begun > options.claim_ttl / 2:
+            break
+        outcomes.append(_send(engine, receiver, notice, token))
+        if outcomes[-1] is _Outcome.SILENCE:
+            break
+    left = [notice.id for notice in mine[len(outcomes):]]
+    if left:
+        with engine.database.write() as connection:
+            db_outbox.drop(connection, left, token)
+    whole = (len(outcomes) == len(ids)
+             and outcomes[-1] is not _Outcome.SILENCE)
+    return outcomes.count(_Outcome.TAKEN), whole
+
+
+def _send(engine: Engine, receiver: Receiver, notice: notices.Notice,
+          token: str) -> _Outcome:
+    """Send a notice and mark it."""
+    now = engine.clock()
+    try:
+        receiver.post(notice, now)
+    except posting.Undelivered as exc:
+        _put_off(engine, notice, token, str(exc))
+        return (_Outcome.DECLINED if isinstance(exc, posting.Declined)
+                else _Outcome.SILENCE)
+    except Exception as exc:
+        # NOTE: a notice that nobody can make sense of holds up no other.
+        LOG.exception('The notice %s could not be posted', notice.notice_id)
+        _put_off(engine, notice, token, within.one_line(exc))
+        return _Outcome.DECLINED
+    # NOTE: again where another one is in the way, since it would be sent
+    # again; and marked twice is as good as once.
+    retry.until_committed(lambda: _mark(engine, notice, token),
+                          repeatable=True)
+    return _Outcome.TAKEN
+
+
+def _put_off(engine: Engine, notice: notices.Notice, token: str,
+             complaint: str) -> None:
+    wait = lease_cycle.backoff(
+        notice.attempts + 1, engine.conf.notices.max_backoff, random.random())
+    LOG.warning('The notice %s (%s of the lease %s) will be posted again in '
+                '%.0f s: %s', notice.notice_id, notice.kind, notice.lease_id,
+                wait, complaint)
+    with engine.database.write() as connection:
+        db_outbox.put_off(
+            connection, [notice.id], token,
+            engine.clock() + datetime.timedelta(seconds=wait), complaint)
+
+
+def _mark(engine: Engine, notice: notices.Notice, token: str) -> None:
+    with engine.database.write() as connection:
+        db_outbox.finish(connection, [notice.id], token,
+                         notices.Outcome.DELIVERED, engine.clock())
