@@ -98,51 +98,64 @@ class Metrics:
             ('Content-Length', str(len(text)))], text).send(start_response)
 
 
-class _Live(prometheus_registry.Collector):
-    """What stands in the database, counted when somebody asks."""
+class _Gauges(prometheus_registry.Collector):
+    """Gauges of what stands in the database, read when somebody asks."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    #: The name of each, what it tells, and by what.
+    gauges: tuple[tuple[str, str, tuple[str, ...]], ...]
 
     def describe(self) -> Iterable[core.Metric]:
         """Name the metrics without asking the database."""
         return self._families()
 
-    @staticmethod
-    def _families() -> list[core.GaugeMetricFamily]:
-        return [
-            core.GaugeMetricFamily(
-                _PREFIX + 'live', 'Live reservations, by state.',
-                labels=('state',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'uncertain_requests',
-                'Requests to Ironic whose outcome is not known.'),
-            core.GaugeMetricFamily(
-                _PREFIX + 'uncertain_oldest_seconds',
-                'Time since the oldest of these requests should have been '
-                'answered.'),
-            core.GaugeMetricFamily(
-                _PREFIX + 'leases', 'Leases that are not over, by status.',
-                labels=('status',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'leases_waiting',
-                'Leases whose next step cannot be done yet, by status.',
-                labels=('status',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'leased_hosts',
-                'Hosts that leases have now, by class, deployed or unused.',
-                labels=('resource_class', 'state'))]
+    def _families(self) -> list[core.GaugeMetricFamily]:
+        return [core.GaugeMetricFamily(_PREFIX + name, text, labels=labels)
+                for name, text, labels in self.gauges]
 
     def collect(self) -> Iterable[core.Metric]:
-        """Count all of it."""
-        (live, unsure, oldest, there, waiting,
-         leased) = families = self._families()
+        """Read all of them, or none."""
+        families = self._families()
         try:
-            counted = counts.live(self._engine)
+            self.read(families)
         except errors.DatabaseUnavailable:
             # NOTE: the other metrics are wanted most of all now; a gauge
             # that is absent does not claim that there are none.
             return []
+        return families
+
+    def read(self, families: list[core.GaugeMetricFamily]) -> None:
+        """Add what is there.
+
+        :raises DatabaseUnavailable: it cannot be told.
+        """
+        raise NotImplementedError
+
+
+class _Live(_Gauges):
+    """Reservations and leases."""
+
+    gauges = (
+        ('live', 'Live reservations, by state.', ('state',)),
+        ('uncertain_requests',
+         'Requests to Ironic whose outcome is not known.', ()),
+        ('uncertain_oldest_seconds',
+         'Time since the oldest of these requests should have been answered.',
+         ()),
+        ('leases', 'Leases that are not over, by status.', ('status',)),
+        ('leases_waiting',
+         'Leases whose next step cannot be done yet, by status.',
+         ('status',)),
+        ('leased_hosts',
+         'Hosts that leases have now, by class, deployed or unused.',
+         ('resource_class', 'state')))
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def read(self, families: list[core.GaugeMetricFamily]) -> None:
+        """Count all of it."""
+        live, unsure, oldest, there, waiting, leased = families
+        counted = counts.live(self._engine)
         for state in facts.State:
             live.add_metric((state.value,), counted.reservations.get(state, 0))
         unsure.add_metric((), counted.uncertain)
@@ -156,80 +169,55 @@ class _Live(prometheus_registry.Collector):
         for name, (bound, deployed) in counted.leased.items():
             leased.add_metric((name, 'deployed'), deployed)
             leased.add_metric((name, 'unused'), bound - deployed)
-        return families
 
 
-class _Clock(prometheus_registry.Collector):
+class _Clock(_Gauges):
     """How this host's clock stands to the database's."""
+
+    gauges = (
+        ('clock_skew_seconds',
+         "Difference of this host's clock from the database's; above 0 if it "
+         'is ahead.', ()),
+        ('clock_error_seconds',
+         'Possible error of that difference, and of the time in this '
+         'process.', ()),
+        ('clock_silence_seconds',
+         'Time since the database has last answered; 0 if it answers.', ()))
 
     def __init__(self, clock: db_clock.DatabaseClock) -> None:
         self._clock = clock
 
-    def describe(self) -> Iterable[core.Metric]:
-        """Name the metrics without asking the database."""
-        return self._families()
-
-    @staticmethod
-    def _families() -> list[core.GaugeMetricFamily]:
-        return [
-            core.GaugeMetricFamily(
-                _PREFIX + 'clock_skew_seconds',
-                "Difference of this host's clock from the database's; above 0 "
-                'if it is ahead.'),
-            core.GaugeMetricFamily(
-                _PREFIX + 'clock_error_seconds',
-                'Possible error of that difference, and of the time in this '
-                'process.'),
-            core.GaugeMetricFamily(
-                _PREFIX + 'clock_silence_seconds',
-                'Time since the database has last answered; 0 if it answers.')]
-
-    def collect(self) -> Iterable[core.Metric]:
-        """Tell what has been measured, or measure it."""
-        skew, error, silence = families = self._families()
+    def read(self, families: list[core.GaugeMetricFamily]) -> None:
+        """Add what has been measured, or measure it."""
+        skew, error, silence = families
         known, silent = self._clock.answered(db_clock.REFRESH, _PATIENCE)
         if known is not None:
             skew.add_metric((), known.skew)
             error.add_metric((), known.error)
         silence.add_metric((), silent or 0)
-        return families
 
 
-class _Held(prometheus_registry.Collector):
+class _Held(_Gauges):
     """What is held in Placement, and what the last audit has found."""
+
+    gauges = (
+        ('holds', 'Holds in Placement, by state.', ('state',)),
+        ('placement_differences',
+         'Differences that the last audit of Placement found, by kind.',
+         ('kind',)),
+        ('placement_differences_remaining',
+         'Differences that the last audit could not repair, by kind.',
+         ('kind',)),
+        ('placement_audited_timestamp_seconds',
+         'Time at which the last audit of Placement ended.', ()))
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def describe(self) -> Iterable[core.Metric]:
-        """Name the metrics without asking the database."""
-        return self._families()
-
-    @staticmethod
-    def _families() -> list[core.GaugeMetricFamily]:
-        return [
-            core.GaugeMetricFamily(
-                _PREFIX + 'holds', 'Holds in Placement, by state.',
-                labels=('state',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'placement_differences',
-                'Differences that the last audit of Placement found, by kind.',
-                labels=('kind',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'placement_differences_remaining',
-                'Differences that the last audit could not repair, by kind.',
-                labels=('kind',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'placement_audited_timestamp_seconds',
-                'Time at which the last audit of Placement ended.')]
-
-    def collect(self) -> Iterable[core.Metric]:
+    def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Count all of it."""
-        held, found, remaining, audited = families = self._families()
-        try:
-            counted = counts.held(self._engine)
-        except errors.DatabaseUnavailable:
-            return []
+        held, found, remaining, audited = families
+        counted = counts.held(self._engine)
         for state in holds.HoldState:
             held.add_metric((state.value,), counted.holds.get(state, 0))
         for kind, one in counted.drift.items():
@@ -238,44 +226,28 @@ class _Held(prometheus_registry.Collector):
         if counted.drift:
             audited.add_metric((), max(one.audited_at.timestamp()
                                        for one in counted.drift.values()))
-        return families
 
 
-class _Notices(prometheus_registry.Collector):
+class _Notices(_Gauges):
     """What is in the outbox."""
+
+    gauges = (
+        ('notices_waiting',
+         'Notices that have not been sent, by channel.', ('channel',)),
+        ('notices_oldest_seconds',
+         'Time for which the oldest of them has waited, by channel.',
+         ('channel',)),
+        ('notices_given_up',
+         'Notices that were given up, of those kept, by channel.',
+         ('channel',)))
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def describe(self) -> Iterable[core.Metric]:
-        """Name the metrics without asking the database."""
-        return self._families()
-
-    @staticmethod
-    def _families() -> list[core.GaugeMetricFamily]:
-        return [
-            core.GaugeMetricFamily(
-                _PREFIX + 'notices_waiting',
-                'Notices that have not been sent, by channel.',
-                labels=('channel',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'notices_oldest_seconds',
-                'Time for which the oldest of them has waited, by channel.',
-                labels=('channel',)),
-            core.GaugeMetricFamily(
-                _PREFIX + 'notices_given_up',
-                'Notices that were given up, of those kept, by channel.',
-                labels=('channel',))]
-
-    def collect(self) -> Iterable[core.Metric]:
+    def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Count all of it."""
-        waiting, oldest, given_up = families = self._families()
-        try:
-            counted = counts.notices(self._engine)
-        except errors.DatabaseUnavailable:
-            return []
-        for channel, one in counted.items():
+        waiting, oldest, given_up = families
+        for channel, one in counts.notices(self._engine).items():
             waiting.add_metric((channel.value,), one.waiting)
             oldest.add_metric((channel.value,), one.oldest)
             given_up.add_metric((channel.value,), one.given_up)
-        return families
