@@ -23,8 +23,6 @@ from typing import Protocol
 from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
-from keystoneauth1 import loading
-from keystoneauth1 import session as ksa_session
 from oslo_config import cfg
 from oslo_utils import strutils
 
@@ -80,12 +78,7 @@ class _Http:
     """Ironic at its endpoint, as the service user of [ironic]."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        auth = loading.load_auth_from_conf_options(conf, 'ironic')
-        # NOTE: the session itself has no credentials: see guard/service.py.
-        session: ksa_session.Session = (
-            loading.load_session_from_conf_options(conf, 'ironic'))
-        self._adapter = loading.load_adapter_from_conf_options(
-            conf, 'ironic', session=session, auth=auth)
+        self._adapter = sending.adapter(conf, 'ironic')
 
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:

@@ -26,7 +26,6 @@ from typing import Any
 from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
-from keystoneauth1 import loading
 from oslo_config import cfg
 
 from ironic_reservations import errors
@@ -109,13 +108,8 @@ class Nova:
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Nova:
         """Give a client for the endpoint that [nova] describes."""
-        auth = loading.load_auth_from_conf_options(conf, 'nova')
-        # NOTE: the session itself has no credentials: see guard/service.py.
-        session = loading.load_session_from_conf_options(conf, 'nova')
-        return cls(
-            loading.load_adapter_from_conf_options(
-                conf, 'nova', session=session, auth=auth),
-            conf.nova.auth_type not in (None, 'none'))
+        return cls(sending.adapter(conf, 'nova'),
+                   conf.nova.auth_type not in (None, 'none'))
 
     # Flavors
 

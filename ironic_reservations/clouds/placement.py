@@ -27,7 +27,6 @@ from typing import Any
 from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
-from keystoneauth1 import loading
 from oslo_config import cfg
 
 from ironic_reservations import errors
@@ -202,12 +201,8 @@ class Placement:
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Placement:
         """Give a client for the endpoint that [placement] describes."""
-        auth = loading.load_auth_from_conf_options(conf, 'placement')
-        # NOTE: the session itself has no credentials: see guard/service.py.
-        session = loading.load_session_from_conf_options(conf, 'placement')
         return cls(
-            loading.load_adapter_from_conf_options(
-                conf, 'placement', session=session, auth=auth),
+            sending.adapter(conf, 'placement'),
             ADMIN if conf.placement.auth_type in (None, 'none') else None)
 
     # Reading

@@ -17,6 +17,8 @@ from typing import Any
 from typing import Protocol
 
 from keystoneauth1 import exceptions as ksa_exc
+from keystoneauth1 import loading
+from oslo_config import cfg
 
 
 class Sender(Protocol):
@@ -24,6 +26,15 @@ class Sender(Protocol):
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
         """Return a response of requests."""
+
+
+def adapter(conf: cfg.ConfigOpts, group: str) -> Sender:
+    """Return what sends requests to the endpoint that a group describes."""
+    found: Sender = loading.load_adapter_from_conf_options(
+        conf, group, auth=loading.load_auth_from_conf_options(conf, group),
+        # NOTE: the session itself has no credentials: see guard/service.py.
+        session=loading.load_session_from_conf_options(conf, group))
+    return found
 
 
 def request(sender: Sender, path: str, method: str,
