@@ -106,3 +106,23 @@ class Enforcer:
             raise errors.Forbidden(
                 f'The policy rule {rule} does not allow you to do that. Ask '
                 'the operator for a role that may.', policy=rule)
+
+    def visible_project(self, context: oslo_context.RequestContext,
+                        rules: str, asked: str | None,
+                        things: str) -> str | None:
+        """Return the project to list, ``None`` for all, '' for none.
+
+        :param rules: what the names of the rules begin with.
+        :param asked: the project that the caller has asked for.
+        :param things: of which there are lists, for people.
+        :raises Forbidden: it is not the caller's to see.
+        """
+        own = {'project_id': context.project_id}
+        if self.check(context, rules + 'list_all', own):
+            return asked
+        self.authorize(context, rules + 'list', own)
+        if asked not in (None, context.project_id):
+            raise errors.Forbidden(
+                f'Only an administrator may list the {things} of another '
+                'project. Leave the project out to list your own.')
+        return context.project_id or ''

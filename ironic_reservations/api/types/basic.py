@@ -241,16 +241,14 @@ class Properties(Text):
 
     @staticmethod
     def validate(value: Any) -> str:
-        if not isinstance(value, str):
-            raise ValueError('a string is expected, not '
-                             f'{shown(value)}')
+        text = Text.validate(value)
         # NOTE: what moves the cursor or turns the direction of writing shows
         # those who read it another text than the one that holds. JSON has
         # its own spelling for such characters.
-        if not value.isprintable() and not _printable(value):
+        if not text.isprintable() and not _printable(text):
             raise ValueError('printable characters and white space are '
-                             f'expected, not {shown(value)}')
-        return value
+                             f'expected, not {shown(text)}')
+        return text
 
 
 def _printable(text: str) -> bool:

@@ -88,7 +88,8 @@ class LeasesController(rest.Controller):
         """
         asked = call.query
         conf = self._engine.conf
-        project = self._visible_project(call, basic.given(asked.project))
+        project = self._enforcer.visible_project(
+            call.context, _POLICY, basic.given(asked.project), 'leases')
         given, since = basic.given(asked.limit), None
         limit = min(given or conf.api.max_limit, conf.api.max_limit)
         if given is None:
@@ -110,23 +111,6 @@ class LeasesController(rest.Controller):
             asked['project'] = project
         base = url.root(call.environ, self._engine.conf)
         return f'{base}{_PATH}?{parse.urlencode(asked)}'
-
-    def _visible_project(self, call: expose.Call,
-                         asked: str | None) -> str | None:
-        """Give the project to list, ``None`` for all, '' for none.
-
-        :raises Forbidden: it is not the caller's to see.
-        """
-        context = call.context
-        own = {'project_id': context.project_id}
-        if self._enforcer.check(context, _POLICY + 'list_all', own):
-            return asked
-        self._enforcer.authorize(context, _POLICY + 'list', own)
-        if asked not in (None, context.project_id):
-            raise errors.Forbidden(
-                'Only an administrator may list the leases of another '
-                'project. Leave the project out to list your own.')
-        return context.project_id or ''
 
     @expose.expose()
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:

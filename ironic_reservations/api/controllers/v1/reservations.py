@@ -132,7 +132,8 @@ class ReservationsController(rest.Controller):
         :raises Forbidden: it is not the caller's to see.
         """
         asked = call.query
-        project = self._visible_project(call, basic.given(asked.project))
+        project = self._enforcer.visible_project(
+            call.context, _POLICY, basic.given(asked.project), 'reservations')
         if project == '':
             return None
         marker = basic.given(asked.marker)
@@ -148,20 +149,6 @@ class ReservationsController(rest.Controller):
             marker=marker, limit=limit,
             sort_key=basic.given(asked.sort_key) or 'created_at',
             sort_dir=basic.given(asked.sort_dir) or 'asc')
-
-    def _visible_project(self, call: expose.Call,
-                         asked: str | None) -> str | None:
-        """Give the project to list, ``None`` for all, '' for none."""
-        context = call.context
-        own = {'project_id': context.project_id}
-        if self._enforcer.check(context, _POLICY + 'list_all', own):
-            return asked
-        self._enforcer.authorize(context, _POLICY + 'list', own)
-        if asked not in (None, context.project_id):
-            raise errors.Forbidden(
-                'Only an administrator may list the reservations of another '
-                'project. Leave the project out to list your own.')
-        return context.project_id or ''
 
     def _check_marker(self, call: expose.Call, marker: str) -> None:
         """Keep a page from telling whether another's uuid exists.
