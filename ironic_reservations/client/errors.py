@@ -15,15 +15,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ironicclient import exc
 
 from ironic_reservations.client import refusal as _refusal
 
 
-class Refused(exc.HttpError):
+class Refused(_refusal.Refused, exc.HttpError):
     """The server refused; ``code`` and ``reasons`` say why to a program."""
 
     def __init__(self, refusal: _refusal.Refusal,
@@ -35,21 +32,6 @@ class Refused(exc.HttpError):
             url=cause.url, method=cause.method, http_status=refusal.status)
         self.refusal = refusal
         self.args = (str(refusal),)
-
-    @property
-    def code(self) -> str:
-        """The stable code, ``reservation.no_node_available`` for one."""
-        return self.refusal.code
-
-    @property
-    def reasons(self) -> tuple[Mapping[str, Any], ...]:
-        """Why each node was not taken, or what is in the way of a lease."""
-        return self.refusal.reasons
-
-    @property
-    def offers(self) -> tuple[Mapping[str, Any], ...]:
-        """What would be accepted instead of a lease that is refused."""
-        return self.refusal.offers
 
 
 class BadRequest(Refused, exc.BadRequest):

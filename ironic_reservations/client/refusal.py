@@ -72,6 +72,27 @@ class Refusal:
         return self.sentence
 
 
+class Refused:
+    """An error that has a refusal; why, for programs."""
+
+    refusal: Refusal
+
+    @property
+    def code(self) -> str:
+        """The stable code, ``reservation.no_node_available`` for one."""
+        return self.refusal.code
+
+    @property
+    def reasons(self) -> tuple[Mapping[str, Any], ...]:
+        """Why each node was not taken, or what is in the way of a lease."""
+        return self.refusal.reasons
+
+    @property
+    def offers(self) -> tuple[Mapping[str, Any], ...]:
+        """What would be accepted instead of a lease that is refused."""
+        return self.refusal.offers
+
+
 def read(content: bytes | str) -> Refusal | None:
     """Read a refusal of ours; ``None`` for an answer that carries no code.
 

@@ -26,6 +26,7 @@ from osc_lib.command import command
 
 from ironic_reservations.client import host
 from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
 
 _COLUMNS = ('id', 'hypervisor_hostname', 'resource_class', 'status',
@@ -59,17 +60,7 @@ class ListHosts(zone.Zoned, command.Lister):
             '--resource-class',
             metavar='<resource-class>',
             help='Only list hosts of this resource class.')
-        parser.add_argument(
-            '--limit',
-            metavar='<limit>',
-            type=int,
-            help='Maximum number of hosts to return. Default is all.')
-        parser.add_argument(
-            '--marker',
-            metavar='<host>',
-            help='Host ID (for example, of the last host in the list from a '
-                 'previous request). Returns the list of hosts after this '
-                 'ID.')
+        options.add_page(parser, 'host')
         parser.add_argument(
             '--long',
             action='store_true',
@@ -81,9 +72,7 @@ class ListHosts(zone.Zoned, command.Lister):
         """List them, in the order in which they were opened."""
         self.log.debug('take_action(%s)', parsed_args)
         limit, wanted = parsed_args.limit, parsed_args.resource_class
-        if limit is not None and limit < 0:
-            raise exc.CommandError(
-                f'Expected non-negative --limit, got {limit}')
+        options.check_page(parsed_args)
         # NOTE: the service lists all classes, so a limit is for what is left.
         found = host.HostManager(self.app.client_manager.baremetal).list(
             limit=None if wanted else limit, marker=parsed_args.marker)

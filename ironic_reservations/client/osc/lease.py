@@ -33,6 +33,7 @@ from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import instances
 from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import naming
+from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import selection
 from ironic_reservations.client.osc import zone
 
@@ -278,17 +279,7 @@ class ListLeases(zone.Zoned, command.Lister):
             '--project',
             metavar='<project>',
             help='Only list leases of this project (ID).')
-        parser.add_argument(
-            '--limit',
-            metavar='<limit>',
-            type=int,
-            help='Maximum number of leases to return. Default is all.')
-        parser.add_argument(
-            '--marker',
-            metavar='<lease>',
-            help='Lease ID (for example, of the last lease in the list from '
-                 'a previous request). Returns the list of leases after this '
-                 'ID.')
+        options.add_page(parser, 'lease')
         parser.add_argument(
             '--long',
             action='store_true',
@@ -299,9 +290,7 @@ class ListLeases(zone.Zoned, command.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """List them, the oldest first."""
         self.log.debug('take_action(%s)', parsed_args)
-        if parsed_args.limit is not None and parsed_args.limit < 0:
-            raise exc.CommandError(
-                f'Expected non-negative --limit, got {parsed_args.limit}')
+        options.check_page(parsed_args)
         found = lease.LeaseManager(self.app.client_manager.baremetal).list(
             project=parsed_args.project, limit=parsed_args.limit,
             marker=parsed_args.marker)

@@ -27,6 +27,7 @@ from ironic_reservations.client import host
 from ironic_reservations.client import lease
 from ironic_reservations.client.charts import lease as chart
 from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import options
 
 #: From so many nodes on, one list of all is quicker than asking for each.
 _MANY = 16
@@ -67,26 +68,14 @@ class ShowLeasePlan(Planned):
         parser = super().get_parser(prog_name)
         parser.add_argument('lease', metavar='<lease>',
                             help='Name or ID of the lease.')
-        parser.add_argument(
-            '--wait',
-            type=int,
-            dest='wait_timeout',
-            default=None,
-            metavar='<time-out>',
-            const=0,
-            nargs='?',
-            help='Wait for the lease to start. Optionally takes a timeout '
-                 'value (in seconds). The default value is 0, meaning it '
-                 'will wait indefinitely.')
+        options.add_wait(parser, 'the lease to start')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Give the lease, and what Ironic says of its nodes."""
         self.log.debug('take_action(%s)', parsed_args)
         timeout = parsed_args.wait_timeout
-        if timeout is not None and timeout < 0:
-            raise exc.CommandError(
-                f'Expected non-negative --wait timeout, got {timeout}')
+        options.check_wait(parsed_args)
         client = self.app.client_manager.baremetal
         manager = lease.LeaseManager(client)
         found = manager.find(parsed_args.lease)

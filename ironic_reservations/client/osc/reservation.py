@@ -34,6 +34,7 @@ from osc_lib.command import command
 from ironic_reservations.client import reservation
 from ironic_reservations.client.osc import flavor_file
 from ironic_reservations.client.osc import naming
+from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
 
 FIELDS = ('uuid', 'node_uuid', 'instance_uuid', 'state', 'expires_at')
@@ -87,17 +88,7 @@ class CreateReservation(zone.Zoned, command.ShowOne):
                  'output of "openstack flavor show -f json", or - for the '
                  'standard input. Cannot be used with --resource-class or '
                  '--trait.')
-        parser.add_argument(
-            '--wait',
-            type=int,
-            dest='wait_timeout',
-            default=None,
-            metavar='<time-out>',
-            const=0,
-            nargs='?',
-            help='Wait for a node to become free. Optionally takes a timeout '
-                 'value (in seconds). The default value is 0, meaning it '
-                 'will wait indefinitely.')
+        options.add_wait(parser, 'a node to become free')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
@@ -110,7 +101,7 @@ class CreateReservation(zone.Zoned, command.ShowOne):
                 'No node was named. Name at least one, or use '
                 '--resource-class, --trait or --flavor-file to let the '
                 'service choose.')
-        _check_timeout(parsed_args.wait_timeout)
+        options.check_wait(parsed_args)
         made = reservation.ReservationManager(client).create(
             instance_uuid=parsed_args.instance or str(uuid.uuid4()),
             node_uuid=[naming.node_uuid(client, node)
@@ -144,18 +135,9 @@ class ListReservations(zone.Zoned, command.Lister):
             '--project',
             metavar='<project>',
             help='Only list reservations of this project (ID).')
-        parser.add_argument(
-            '--limit',
-            metavar='<limit>',
-            type=int,
-            help='Maximum number of reservations to return, 0 for no limit. '
-                 'Default is the maximum number used by the service.')
-        parser.add_argument(
-            '--marker',
-            metavar='<reservation>',
-            help='Reservation UUID (for example, of the last reservation in '
-                 'the list from a previous request). Returns the list of '
-                 'reservations after this UUID.')
+        options.add_page(parser, 'reservation', 'UUID', (
+            ', 0 for no limit. Default is the maximum number used by the '
+            'service.'))
         parser.add_argument(
             '--sort',
             metavar='<key>[:<direction>]',
@@ -175,9 +157,7 @@ class ListReservations(zone.Zoned, command.Lister):
         """List them."""
         self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
-        if parsed_args.limit is not None and parsed_args.limit < 0:
-            raise exc.CommandError(
-                f'Expected non-negative --limit, got {parsed_args.limit}')
+        options.check_page(parsed_args)
         sorting = [key.partition(':')
                    for key in (parsed_args.sort or '').split(',') if key]
         columns = (DETAILED_FIELDS if parsed_args.long
@@ -305,24 +285,14 @@ class DeployReservation(command.ShowOne):
                  'value should be a list of deploy-step dictionaries; each '
                  "dictionary should have keys 'interface' and 'step', and "
                  "optional key 'args'.")
-        parser.add_argument(
-            '--wait',
-            type=int,
-            dest='wait_timeout',
-            default=None,
-            metavar='<time-out>',
-            const=0,
-            nargs='?',
-            help='Wait for the node to reach the desired state, active. '
-                 'Optionally takes a timeout value (in seconds). The default '
-                 'value is 0, meaning it will wait indefinitely.')
+        options.add_wait(parser, 'the node to reach the desired state, active')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Deploy the node and show how far it is."""
         self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
-        _check_timeout(parsed_args.wait_timeout)
+        options.check_wait(parsed_args)
         deploy_steps = utils.handle_json_arg(parsed_args.deploy_steps,
                                              'deploy steps')
         if parsed_args.wait_timeout is not None:
@@ -387,12 +357,6 @@ def _shown(item: reservation.Reservation,
     told = item.to_dict()
     names = [name for name in fields or DETAILED_FIELDS if name in told]
     return names, [told[name] for name in names]
-
-
-def _check_timeout(timeout: int | None) -> None:
-    if timeout is not None and timeout < 0:
-        raise exc.CommandError(
-            f'Expected non-negative --wait timeout, got {timeout}')
 
 
 def _config_drive(text: str | None) -> Any:

@@ -15,15 +15,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from openstack import exceptions
 
 from ironic_reservations.client import refusal as _refusal
 
 
-class Refused(exceptions.HttpException):
+class Refused(_refusal.Refused, exceptions.HttpException):
     """The server refused; ``code`` and ``reasons`` say why to a program."""
 
     def __init__(self, refusal: _refusal.Refusal,
@@ -31,21 +28,6 @@ class Refused(exceptions.HttpException):
         super().__init__(message=refusal.sentence, response=cause.response,
                          details=refusal.sentence)
         self.refusal = refusal
-
-    @property
-    def code(self) -> str:
-        """The stable code, ``reservation.no_node_available`` for one."""
-        return self.refusal.code
-
-    @property
-    def reasons(self) -> tuple[Mapping[str, Any], ...]:
-        """Why each node was not taken, or what is in the way of a lease."""
-        return self.refusal.reasons
-
-    @property
-    def offers(self) -> tuple[Mapping[str, Any], ...]:
-        """What would be accepted instead of a lease that is refused."""
-        return self.refusal.offers
 
     def __str__(self) -> str:
         return str(self.refusal)
