@@ -48,7 +48,7 @@ _RACES = 5
 
 @contextlib.contextmanager
 def _python(given: pathlib.Path | None) -> Iterator[pathlib.Path]:
-    """Give a Python that has Blazar; installs it where none is given."""
+    """Return a Python that has Blazar; installs it where none is given."""
     if given is not None:
         yield given
         return

@@ -107,7 +107,7 @@ def _measure(what: str, url: str, claims: int, claim: Claim) -> table.Row:
 
 
 def _taken(url: str, nodes: list[str]) -> tuple[int, int]:
-    """Tell how many nodes somebody has, and how many more than one has."""
+    """Return how many nodes somebody has, and how many more than one has."""
     with placement.session() as session:
         found = [len(placement.holders(session, url, node))
                  for node in nodes]

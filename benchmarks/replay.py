@@ -143,7 +143,7 @@ class Ours:
                 tables.leases.c.id == lease_id))
 
     def left(self) -> list[leases.Lease]:
-        """Give the leases that are there still."""
+        """Return the leases that are there still."""
         return lease_find.page(self._engine)
 
     def _outdated(self, connection: sa.Connection,
@@ -215,7 +215,7 @@ def _moment(seconds: float) -> datetime.datetime:
 
 @contextlib.contextmanager
 def ours(nodes: int) -> Iterator[Ours]:
-    """Give our engine on SQLite, with so many hosts that are alike."""
+    """Return our engine on SQLite, with so many hosts that are alike."""
     with tempfile.TemporaryDirectory() as folder:
         url = f'sqlite:///{folder}/replay.sqlite'
         conf = project_conf.load(config_files=[])

@@ -77,7 +77,7 @@ def _jobs(lines: Iterable[str], cpus_per_node: int | None,
 
 
 def _named(fields: list[str]) -> int | None:
-    """Give how many nodes a line names after the fields of the format."""
+    """Return how many nodes a line names after the fields of the format."""
     if len(fields) <= _FIELDS:
         return None
     counts = [_PART.match(part) for part in fields[-1].split('+')]
@@ -85,7 +85,7 @@ def _named(fields: list[str]) -> int | None:
 
 
 def peak(jobs: Iterable[Job]) -> int:
-    """Give how many nodes ran at once at most."""
+    """Return how many nodes ran at once at most."""
     # NOTE: at one instant, those that end come first: windows are half open.
     changes = sorted(change for job in jobs for change in (
         (job.start, job.nodes), (job.end, -job.nodes)))

@@ -35,7 +35,7 @@ class Row:
 
     @property
     def rate(self) -> float:
-        """Give how many were served in a second."""
+        """Return how many were served in a second."""
         return len(self.seconds) / self.wall if self.wall else 0.0
 
 

@@ -23,7 +23,7 @@ from ironic_reservations import errors
 
 def render(error: errors.ReservationError, request_id: str | None = None,
            with_details: bool = True) -> tuple[int, bytes]:
-    """Give the HTTP status and the body that tell of an error.
+    """Return the HTTP status and the body that tell of an error.
 
     ``error_message`` is Ironic's shape, which python-ironicclient and
     openstacksdk read; ``errors`` is the API working group's, with the code.
@@ -47,7 +47,7 @@ def render(error: errors.ReservationError, request_id: str | None = None,
 def render_as_blazar(error: errors.ReservationError,
                      request_id: str | None = None,
                      with_details: bool = True) -> tuple[int, bytes]:
-    """Give the HTTP status and the body that tell clients of Blazar.
+    """Return the HTTP status and the body that tell clients of Blazar.
 
     The keys that begin with ``error_`` are Blazar's, with a number where one
     would look for a name; the others say more, to those who ask.

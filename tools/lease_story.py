@@ -110,7 +110,7 @@ def tell(story: stories.Story, nodes: Sequence[enrolment.Enrolled]) -> None:
 
 
 def _in_minutes(number: int) -> str:
-    """Give a time as the command of Blazar takes it: in whole minutes."""
+    """Return a time as the command of Blazar takes it: in whole minutes."""
     return (datetime.datetime.now(datetime.UTC) + datetime.timedelta(
         minutes=number)).strftime('%Y-%m-%d %H:%M')
 

@@ -141,7 +141,7 @@ def _forget_logging() -> None:
 
 
 def _status(result: object) -> int:
-    """Give the status that a script ends with for what it returns."""
+    """Return the status that a script ends with for what it returns."""
     if result is None or isinstance(result, int):
         return result or 0
     print(result, file=sys.stderr)

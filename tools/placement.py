@@ -109,7 +109,7 @@ class Service:
 
 
 def answers(asking: requests.Session, url: str) -> bool:
-    """Tell whether a service answers."""
+    """Check whether a service answers."""
     try:
         return asking.get(url, timeout=5).ok
     except requests.RequestException:

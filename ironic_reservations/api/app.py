@@ -81,7 +81,7 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
 
 
 def _context_local() -> threading.local:
-    """Give the thread-local that pecan has, or its first one.
+    """Return the thread-local that pecan has, or its first one.
 
     NOTE: there is one for all applications of a process, and each new
     application would replace it under the requests that are being served.

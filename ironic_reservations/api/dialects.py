@@ -49,11 +49,11 @@ BLAZAR = Dialect(versions.BLAZAR, versions.BLAZAR.minimum,
 
 
 def of(path: str) -> Dialect:
-    """Tell how to speak about what is at a path."""
+    """Return how to speak about what is at a path."""
     return BLAZAR if lies_below(path, BLAZAR_PATHS) else OWN
 
 
 def lies_below(path: str, tops: tuple[str, ...]) -> bool:
-    """Tell whether a path is one of some paths, or below one of them."""
+    """Check whether a path is one of some paths, or below one of them."""
     return path.startswith(tops) and any(
         path == top or path.startswith(top + '/') for top in tops)

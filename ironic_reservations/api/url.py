@@ -33,7 +33,7 @@ SEEN = 'ironic_reservations.seen'
 
 
 def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
-    """Give the URL of the root, without a slash at the end.
+    """Return the URL of the root, without a slash at the end.
 
     :param conf: ``[api] public_endpoint`` is for services behind a proxy.
     """

@@ -73,7 +73,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def translated(error: exc.HttpError) -> exc.HttpError:
-    """Give the error with the code and the reasons in it.
+    """Return the error with the code and the reasons in it.
 
     :param error: what python-ironicclient raises.
     :returns: the same error where the answer carries no code of ours.

@@ -28,7 +28,7 @@ _PROPERTY = re.compile(r"([^=,\s][^=]*)='([^']*)'(?:, |$)")
 
 
 def shown(flavor: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a flavor as Nova's API shows it.
+    """Return a flavor as Nova's API shows it.
 
     :param flavor: it, or what ``openstack flavor show -f json`` prints; with
         or without the envelope of the API.

@@ -109,7 +109,7 @@ class HostManager(base.Manager[Host]):
 
     def change(self, ident: str, reservable: bool | None = None,
                capabilities: Mapping[str, str | None] | None = None) -> Host:
-        """Say something else of a host, or close it to leases.
+        """Change properties of a host, or close it to leases.
 
         :param ident: its id, or the name or the UUID of its node.
         :param reservable: whether leases may get it.

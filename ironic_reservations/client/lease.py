@@ -204,7 +204,7 @@ class LeaseManager(base.Manager[Lease]):
 
 
 def over(lease: Lease) -> bool:
-    """Tell whether nothing is promised any more."""
+    """Check whether nothing is promised any more."""
     return lease.status in ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
 
 

@@ -31,7 +31,7 @@ def hosts(least: int = 1, most: int | None = None,
           resource_class: str | None = None,
           traits: Iterable[str] = (),
           conditions: Iterable[str] = ()) -> dict[str, Any]:
-    """Give one reservation of a new lease.
+    """Return one reservation of a new lease.
 
     :param least: how many hosts it takes at least.
     :param most: and at most; as many as at least by default.
@@ -55,7 +55,7 @@ def instances(amount: int, vcpus: int | None = None,
               resource_class: str | None = None,
               traits: Iterable[str] = (),
               conditions: Iterable[str] = ()) -> dict[str, Any]:
-    """Give one reservation of a new lease, of instances.
+    """Return one reservation of a new lease, of instances.
 
     :param amount: how many.
     :param vcpus: of each, unless a flavor says so.
@@ -87,7 +87,7 @@ def creation(name: str, end: times.Instant | str,
              start: times.Instant | str = times.NOW,
              before_end: times.Instant | str | None = None,
              ) -> dict[str, Any]:
-    """Give the body that asks for a lease."""
+    """Return the body that asks for a lease."""
     body = {'name': name, 'start_date': times.written(start),
             'end_date': times.written(end),
             'reservations': [dict(each) for each in reservations],
@@ -99,7 +99,7 @@ def creation(name: str, end: times.Instant | str,
 
 def queued(body: Mapping[str, Any],
            priority: int | None = None) -> dict[str, Any]:
-    """Give a request for a lease that waits if it does not fit.
+    """Return a request for a lease that waits if it does not fit.
 
     :param body: as :func:`creation` gives it.
     :param priority: among the leases that wait; a higher one comes first.
@@ -114,7 +114,7 @@ def flexible(name: str, earliest: times.Instant | str,
              latest: times.Instant | str, duration: int,
              reservations: Iterable[Mapping[str, Any]],
              fix_before: int | None = None) -> dict[str, Any]:
-    """Give the body that asks for a lease at any time of a window.
+    """Return the body that asks for a lease at any time of a window.
 
     :param earliest: it does not start before.
     :param latest: it does not end after.
@@ -137,7 +137,7 @@ def change(name: str | None = None,
            before_end: times.Instant | str | None = None,
            reservations: Iterable[Mapping[str, Any]] = (),
            heal: bool = False) -> dict[str, Any]:
-    """Give the body that changes a lease, without what stays.
+    """Return the body that changes a lease, without what stays.
 
     :param reservations: each with its ``id`` and what changes of it:
         ``min``, ``max``, ``resource_properties``, ``give_back``.
@@ -165,7 +165,7 @@ def look(start: times.Instant | str | None = None,
          hosts: int | None = None,
          duration: int | None = None,
          slots: int | None = None) -> dict[str, str]:
-    """Give the query that asks what is free.
+    """Return the query that asks what is free.
 
     :raises ValueError: a condition cannot be read, or one of ``hosts`` and
         ``duration`` comes without the other, or ``slots`` without both.

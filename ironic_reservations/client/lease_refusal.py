@@ -22,12 +22,12 @@ from ironic_reservations.client import times
 
 
 def tells(reasons: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether reasons are those of a lease."""
+    """Check whether reasons are those of a lease."""
     return any('blockers' in reason for reason in reasons)
 
 
 def claim(sentence: str, offers: Iterable[Mapping[str, Any]]) -> str:
-    """Give the sentence without the offers, which follow as lines."""
+    """Return the sentence without the offers, which follow as lines."""
     # NOTE: the service puts one into the sentence as well, for clients that
     # read nothing else.
     for offer in offers:
@@ -36,7 +36,7 @@ def claim(sentence: str, offers: Iterable[Mapping[str, Any]]) -> str:
 
 
 def lines(reason: Mapping[str, Any]) -> list[str]:
-    """Give what is in the way, one a line; the sentence says the rest."""
+    """Return what is in the way, one a line; the sentence says the rest."""
     short, at = reason.get('hosts_short'), reason.get('at')
     head = f'reservation {reason.get("reservation", 0)}: '
     # NOTE: of instances it is told what each host lacks.
@@ -53,12 +53,12 @@ def lines(reason: Mapping[str, Any]) -> list[str]:
 
 
 def offered(offer: Mapping[str, Any]) -> str:
-    """Give one offer."""
+    """Return one offer."""
     return f'offer: {offer.get("detail")} [{offer.get("kind")}]'
 
 
 def _lacking(host: Mapping[str, Any]) -> str:
-    """Give of what a host has too little for one more instance."""
+    """Return of what a host has too little for one more instance."""
     short = '; '.join(
         (f"{each.get('amount')} {each['resource_class']} missing"
          if each.get('resource_class') else 'taken')

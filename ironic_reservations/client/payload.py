@@ -35,7 +35,7 @@ def creation(
     traits: Iterable[str] | None = None,
     flavor: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Give the body that asks for a reservation, without what is not set."""
+    """Return the body that asks for a reservation, without what is not set."""
     body = {
         'instance_uuid': instance_uuid, 'uuid': uuid, 'ttl': ttl,
         'node_uuid': _as_list(node_uuid), 'traits': _as_list(traits),
@@ -46,7 +46,7 @@ def creation(
 
 def renewal(ttl: int | None, expires_at: str | datetime.datetime | None,
             ) -> list[dict[str, Any]]:
-    """Give the JSON patch that renews a reservation.
+    """Return the JSON patch that renews a reservation.
 
     :raises ValueError: neither or both of the times were given.
     """

@@ -49,7 +49,7 @@ class Refusal:
     offers: tuple[Mapping[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        """Give the whole story, the reasons one a line."""
+        """Return the whole story, the reasons one a line."""
         head = f'{self._claim()} [{self.code}] (HTTP {self.status})'
         if self.request_id:
             head += f' (Request-ID: {self.request_id})'
@@ -58,7 +58,7 @@ class Refusal:
         return '\n'.join([head, *(f'  {line}' for line in lines)])
 
     def _claim(self) -> str:
-        """Give the sentence without the reasons that follow as lines."""
+        """Return the sentence without the reasons that follow as lines."""
         # NOTE: the service puts them into the sentence as well, for clients
         # that read nothing else.
         if lease_refusal.tells(self.reasons):

@@ -25,7 +25,7 @@ _CONDITION = re.compile('([^=!<>\\s]+)\\s*(==|!=|>=|<=|=|>|<)\\s*(.+)',
 def properties(conditions: Iterable[str] = (),
                resource_class: str | None = None,
                traits: Iterable[str] = ()) -> str:
-    """Give conditions in the grammar of Blazar, empty where there are none.
+    """Return conditions in the grammar of Blazar, empty where there are none.
 
     :param conditions: ``name=value`` and the like, all of which hold.
     :param resource_class: the class that hosts are of.

@@ -265,7 +265,7 @@ class ReservationManager(base.CreateManager):
 
 def with_proof(client: ironic_client.Client,
                reservation_id: str) -> node.NodeManager:
-    """Give a node manager whose requests show a reservation as the proof.
+    """Return a node manager whose requests show a reservation as the proof.
 
     :param client: an Ironic client; its own ``node`` is left as it is.
     :param reservation_id: the UUID of a reservation.

@@ -66,7 +66,7 @@ def instant(text: str, now: datetime.datetime) -> Instant:
 
 
 def utc(moment: datetime.datetime) -> datetime.datetime:
-    """Give an instant in UTC, where it names no zone it is that already.
+    """Return an instant in UTC, where it names no zone it is that already.
 
     :raises OverflowError: it is not in the calendar then.
     """
@@ -75,7 +75,7 @@ def utc(moment: datetime.datetime) -> datetime.datetime:
 
 
 def written(moment: Instant | str) -> str:
-    """Give an instant as it is sent."""
+    """Return an instant as it is sent."""
     return (utc(moment).isoformat() if isinstance(moment, datetime.datetime)
             else moment)
 
@@ -107,7 +107,7 @@ def here(moment: datetime.datetime) -> datetime.datetime:
 
 
 def shown_duration(duration: datetime.timedelta) -> str:
-    """Give a duration as it is typed: ``1d4h``."""
+    """Return a duration as it is typed: ``1d4h``."""
     left = round(duration.total_seconds())
     parts = []
     for unit in ('d', 'h', 'm', 's'):

@@ -71,7 +71,7 @@ class Transport(Protocol):
 
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:
-        """Give (status, decoded JSON)."""
+        """Return (status, decoded JSON)."""
 
 
 class _Http:
@@ -114,13 +114,13 @@ class Ironic:
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Ironic:
-        """Give a client for the endpoint that [ironic] describes."""
+        """Return a client for the endpoint that [ironic] describes."""
         return cls(_Http(conf))
 
     @classmethod
     def in_process(cls, transport: in_process.InProcess,
                    headers: Mapping[str, str] | None = None) -> Ironic:
-        """Give a client for the Ironic whose API runs in this process.
+        """Return a client for the Ironic whose API runs in this process.
 
         :param headers: credentials, such as those of a caller.
         """
@@ -242,7 +242,7 @@ class Ironic:
 
     def write_lessee(self, uuid: str, lessee: str | None,
                      ticket: str | None = None) -> None:
-        """Give a node to a project, or to none.
+        """Lend a node to a project, or to none.
 
         :param ticket: makes the request void when it is late.
         :raises Refused: the node cannot be changed now.

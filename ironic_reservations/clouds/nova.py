@@ -84,12 +84,12 @@ class Server:
 
     @property
     def going(self) -> bool:
-        """Tell whether it is being deleted already, or is."""
+        """Check whether it is being deleted already, or is."""
         return self.status == _DELETED or self.task_state in _DELETING
 
     @property
     def kept(self) -> bool:
-        """Tell whether it is deleted, and kept to be restored."""
+        """Check whether it is deleted, and kept to be restored."""
         return self.status == _SOFT_DELETED
 
 
@@ -107,7 +107,7 @@ class Nova:
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Nova:
-        """Give a client for the endpoint that [nova] describes."""
+        """Return a client for the endpoint that [nova] describes."""
         return cls(sending.adapter(conf, 'nova'),
                    conf.nova.auth_type not in (None, 'none'))
 

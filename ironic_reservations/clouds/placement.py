@@ -200,7 +200,7 @@ class Placement:
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Placement:
-        """Give a client for the endpoint that [placement] describes."""
+        """Return a client for the endpoint that [placement] describes."""
         return cls(
             sending.adapter(conf, 'placement'),
             ADMIN if conf.placement.auth_type in (None, 'none') else None)
@@ -305,7 +305,7 @@ class Placement:
                     'provider_summaries']).items()}
 
     def class_there(self, name: str) -> bool:
-        """Tell whether there is a resource class.
+        """Check whether there is a resource class.
 
         :raises PlacementUnavailable: it cannot be known.
         """
@@ -338,7 +338,7 @@ class Placement:
     # Writing allocations
 
     def put_allocations(self, consumer: str, wanted: Wanted) -> Answer:
-        """Give a consumer all that it is to have, or change nothing."""
+        """Write all that a consumer is to have, or change nothing."""
         return self._write('PUT', f'/allocations/{consumer}',
                            lambda version: _allocations(wanted, version),
                            _newest(wanted))
@@ -541,7 +541,7 @@ def _judge(method: str, path: str, status: int, answer: Any) -> Answer:
 
 
 def _conflict(path: str, code: object, said: str) -> Outcome:
-    """Tell the causes of a 409 apart, by the code and then by the words."""
+    """Return the cause of a 409, by the code and then by the words."""
     if code == _CONCURRENT:
         if 'consumer generation conflict' in said:
             return Outcome.CONSUMER_CHANGED

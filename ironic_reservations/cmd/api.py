@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
-    """Give a server that listens already.
+    """Return a server that listens already.
 
     :raises OSError: the address cannot be listened on.
     :raises oslo_config.cfg.Error: the options do not go together.

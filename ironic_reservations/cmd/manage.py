@@ -117,7 +117,7 @@ def audit(engine: engine_module.Engine, repair: bool, everything: bool,
 
 
 def _rows(kept: placement_sync.Audited) -> list[dict[str, str | bool | None]]:
-    """Give one row for each difference, in a stable order."""
+    """Return one row for each difference, in a stable order."""
     told = {each.difference: each for each in kept.repairs or ()}
     rows: list[dict[str, str | bool | None]] = []
     for difference in kept.report.differences:

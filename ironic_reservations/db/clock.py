@@ -139,7 +139,7 @@ class DatabaseClock:
             seconds=known.offset + self._timer())
 
     def is_off(self, known: Measured) -> bool:
-        """Tell whether this host's own clock is off by too much."""
+        """Check whether this host's own clock is off by too much."""
         return 0 < self._max_skew < abs(known.skew) - known.error
 
     def known(self, fresh: float, patience: float) -> Measured | None:

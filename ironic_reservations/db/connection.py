@@ -70,7 +70,7 @@ class Locked(Conflict):
 
 
 def default_connection(conf: cfg.ConfigOpts) -> str:
-    """Give the URL of the database that is used where none is configured."""
+    """Return the URL of the database that is used where none is configured."""
     return f'sqlite:///{conf.state_path}/reservations.sqlite'
 
 
@@ -268,7 +268,7 @@ def translated() -> Iterator[None]:
 
 
 def _in_the_way(exc: BaseException) -> bool:
-    """Tell whether another transaction made the database undo this one."""
+    """Check whether another transaction made the database undo this one."""
     return (isinstance(exc, (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
                              db_exc.DBReferenceError))
             or _code(_driver_error(exc)) in _OUTRUN

@@ -155,7 +155,7 @@ def update(connection: sa.Connection, host_id: int, node_uuid: str,
 def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
                        said: Mapping[str, str | None],
                        now: datetime.datetime) -> None:
-    """Say things of hosts; ``None`` takes a word back."""
+    """Set properties of hosts; ``None`` removes one."""
     if not said or not host_ids:
         return
     connection.execute(sa.delete(tables.host_capabilities).where(

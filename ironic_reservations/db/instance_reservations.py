@@ -133,7 +133,7 @@ def _found(rows: Iterable[Sequence[Any]]) -> _Found:
 
 
 def of_row(row: Sequence[Any]) -> instance_reservations.InstanceReservation:
-    """Give what stands in :data:`COLUMNS` of a row."""
+    """Return what stands in :data:`COLUMNS` of a row."""
     return instance_reservations.InstanceReservation(*row[:11],
                                                      *_read(row[11]))
 

@@ -185,7 +185,7 @@ def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
 
 
 def _as_read(row: in_flight.InFlight) -> sa.ColumnElement[bool]:
-    """Say in SQL that a row is what it was when it was read."""
+    """Return the condition that a row is what it was when it was read."""
     return sa.and_(
         _p.id == row.id, _p.node_uuid == row.node_uuid,
         _p.token.is_not_distinct_from(row.token),

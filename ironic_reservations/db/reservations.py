@@ -176,7 +176,7 @@ def read_void(connection: sa.Connection, now: datetime.datetime,
 
 def _as_read(reservation: facts.Reservation
              ) -> list[sa.ColumnElement[bool]]:
-    """Say in SQL that a row is the one that was read, and as it was.
+    """Return the condition that a row is the one that was read, and as it was.
 
     NOTE: uuids are chosen by clients, who may use one again.
     """

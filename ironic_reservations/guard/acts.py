@@ -336,7 +336,7 @@ class Acts:
 
     def _placed(self, node: callers.Node,
                 instance_uuid: str | None) -> str | None:
-        """Give the instance, if Placement may speak for it."""
+        """Return the instance, if Placement may speak for it."""
         return (instance_uuid if self._engine.conf.guard.proof_by_placement
                 and self._callers.serves(node) else None)
 
@@ -406,7 +406,7 @@ def poke(ident: str, answer: wsgi.Answer) -> None:
 
 
 def _act(target: str) -> admit.Act:
-    """Tell what a change of the provision state does to a node."""
+    """Return what a change of the provision state does to a node."""
     if target in bodies.DEPLOYS:
         return admit.Act.USE
     return admit.Act.STAY if target == _REBUILD else admit.Act.TAKE

@@ -59,7 +59,7 @@ class Provision:
 
     @property
     def guarded(self) -> bool:
-        """Tell whether a reserved node could be taken by it."""
+        """Check whether a reserved node could be taken by it."""
         return self.target not in HARMLESS
 
 
@@ -188,7 +188,7 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
 
 
 def _written_by(entry: Any) -> tuple[Any, ...]:
-    """Give what an entry of a patch writes as instance_uuid, if it does."""
+    """Return what an entry of a patch writes as instance_uuid, if it does."""
     if not isinstance(entry, dict):
         return ()
     if not any(_INSTANCE[1:] in _field(entry.get(key)) for key in
@@ -206,7 +206,7 @@ def _written_by(entry: Any) -> tuple[Any, ...]:
 
 
 def _field(path: Any) -> str:
-    """Give the first part of a JSON pointer, however it is written."""
+    """Return the first part of a JSON pointer, however it is written."""
     return str(path or '').lstrip('/').partition('/')[0].casefold()
 
 
@@ -265,7 +265,7 @@ def read_proof(value: Any, where: str) -> str:
 
 
 def one_proof(header: str | None, key: str | None) -> str | None:
-    """Give the proof that a request shows, in the header or in the body.
+    """Return the proof that a request shows, in the header or in the body.
 
     :param header: ``OpenStack-Baremetal-Reservation``, as it came.
     :param key: ``reservation_uuid`` of the body, read.

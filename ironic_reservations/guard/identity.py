@@ -60,6 +60,6 @@ def identify(app: wsgi.Application, strategy: str,
 
 
 def about_caller(seen: wsgi.Environ) -> dict[str, Any]:
-    """Give what authentication wrote into a request that went through it."""
+    """Return what authentication wrote into a request that went through it."""
     return {key: value for key, value in seen.items()
             if key.startswith(_PREFIXES)}

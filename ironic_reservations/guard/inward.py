@@ -43,7 +43,7 @@ def call(app: wsgi.Application, environ: wsgi.Environ) -> wsgi.Answer:
 
 
 def succeeded(answer: wsgi.Answer) -> bool:
-    """Tell whether Ironic did what it was asked to."""
+    """Check whether Ironic did what it was asked to."""
     return 200 <= answer.status < 300
 
 
@@ -116,12 +116,12 @@ def asking(environ: wsgi.Environ, path: str, query: str = '',
 
 
 def node_path(ident: str) -> str:
-    """Give the canonical path of a node."""
+    """Return the canonical path of a node."""
     return f'/v1/nodes/{ident}'
 
 
 def credentials(environ: wsgi.Environ) -> dict[str, str]:
-    """Give the headers by which a caller shows who it is."""
+    """Return the headers by which a caller shows who it is."""
     return {name: environ[key] for name, key in (
         ('X-Auth-Token', 'HTTP_X_AUTH_TOKEN'),
         ('Authorization', 'HTTP_AUTHORIZATION'),
@@ -129,7 +129,7 @@ def credentials(environ: wsgi.Environ) -> dict[str, str]:
 
 
 def has_body(environ: Mapping[str, Any]) -> bool:
-    """Tell whether a body follows, or may follow."""
+    """Check whether a body follows, or may follow."""
     length = environ.get('CONTENT_LENGTH')
     if length:
         return length != '0'

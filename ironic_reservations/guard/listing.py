@@ -53,7 +53,7 @@ class Wanted:
     parameters: tuple[tuple[str, str], ...]
 
     def last(self, name: str) -> str | None:
-        """Give the value of a parameter."""
+        """Return the value of a parameter."""
         return dict(self.parameters).get(name)
 
 

@@ -29,7 +29,7 @@ def _name(content_type: str) -> str:
 
 
 def may_be_form(content_type: str, method: str) -> bool:
-    """Tell whether Ironic could read parameters from a body as from a form.
+    """Check whether Ironic could read parameters from a body as from a form.
 
     NOTE: webob reads the body of a POST without a Content-Type as a form,
     and by any method what says that it is one.
@@ -40,17 +40,17 @@ def may_be_form(content_type: str, method: str) -> bool:
 
 
 def is_json(content_type: str) -> bool:
-    """Tell whether a body is plainly JSON in UTF-8."""
+    """Check whether a body is plainly JSON in UTF-8."""
     return _name(content_type) == JSON and is_utf_8(content_type)
 
 
 def is_json_patch(content_type: str) -> bool:
-    """Tell whether a body is plainly JSON or a JSON patch in UTF-8."""
+    """Check whether a body is plainly JSON or a JSON patch in UTF-8."""
     return _name(content_type) in _PATCH_TYPES and is_utf_8(content_type)
 
 
 def is_utf_8(content_type: str) -> bool:
-    """Tell whether no other encoding than UTF-8 is named."""
+    """Check whether no other encoding than UTF-8 is named."""
     parameters = content_type.partition(';')[2]
     if 'charset' not in parameters.lower():
         return True

@@ -40,7 +40,7 @@ _METRICS = '/metrics'
 
 
 def mounted(path: str) -> bool:
-    """Tell whether a path is ours and not Ironic's."""
+    """Check whether a path is ours and not Ironic's."""
     return dialects.lies_below(path, _OURS)
 
 

@@ -31,7 +31,7 @@ _REQUEST_ID = 'openstack.request_id'
 
 def refuse(exc: Exception, environ: wsgi.Environ
            ) -> tuple[errors.ReservationError, wsgi.Answer]:
-    """Give the error to count and the answer to send.
+    """Return the error to count and the answer to send.
 
     :param exc: what went wrong; a bug is logged and told of as such.
     """

@@ -96,7 +96,7 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
              has_body: bool = False,
              protected: Collection[node_acts.Act] = node_acts.ALL
              ) -> Look | None:
-    """Tell what of a request has to be looked at.
+    """Return what of a request has to be looked at.
 
     :param path: ``PATH_INFO``: percent-decoded, in Latin-1.
     :param query: ``QUERY_STRING``, as it came.

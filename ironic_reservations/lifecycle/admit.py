@@ -35,7 +35,7 @@ class Act(enum.Enum):
 
     @property
     def lasts(self) -> bool:
-        """Tell whether nobody knows when the node can be promised again."""
+        """Check whether nobody knows when the node can be promised again."""
         return self in (Act.USE, Act.TAKE)
 
 
@@ -61,7 +61,7 @@ class Verdict(enum.Enum):
 
     @property
     def passes(self) -> bool:
-        """Tell whether the request goes on."""
+        """Check whether the request goes on."""
         return self in (Verdict.FREE, Verdict.PROVEN, Verdict.LEASE_PROVEN)
 
 
@@ -123,7 +123,7 @@ def admit(claim: Claim, held: facts.Reservation | None,
           now: datetime.datetime, required: bool = False,
           leased: facts.Leased = facts.UNLEASED,
           act: Act = Act.USE) -> Verdict:
-    """Tell what becomes of a request for a node.
+    """Return what becomes of a request for a node.
 
     :param held: the reservation on the node's timeline, live or not.
     :param required: whether a free node may be taken only with a

@@ -54,7 +54,7 @@ class Task(enum.StrEnum):
 
 
 def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
-    """Give what has to be done for a lease now, in this order."""
+    """Return what has to be done for a lease now, in this order."""
     if lease.status in (leases.LeaseStatus.TERMINATED,
                         leases.LeaseStatus.ERROR):
         return ()
@@ -80,7 +80,7 @@ def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
 
 def starting(lease: leases.Lease,
              now: datetime.datetime) -> tuple[leases.NodeBooking, ...]:
-    """Give the nodes that are to be the lease's, and are not yet.
+    """Return the nodes that are to be the lease's, and are not yet.
 
     NOTE: one that was used before anybody came by is bound already, and
     lacks its lessee.
@@ -109,12 +109,12 @@ def lacks_lessee(booking: leases.NodeBooking, node: facts.Node) -> bool:
 
 def event(lease: leases.Lease,
           kind: leases.EventType) -> leases.Event | None:
-    """Give one of the events of a lease."""
+    """Return one of the events of a lease."""
     return next((each for each in lease.events if each.type is kind), None)
 
 
 def is_due(each: leases.Event | None, now: datetime.datetime) -> bool:
-    """Tell whether an event has to happen now.
+    """Check whether an event has to happen now.
 
     NOTE: one that is in progress too: whoever began it may be dead.
     """
@@ -124,7 +124,7 @@ def is_due(each: leases.Event | None, now: datetime.datetime) -> bool:
 
 def next_due(lease: leases.Lease,
              now: datetime.datetime) -> datetime.datetime | None:
-    """Give when a lease has to be looked at next.
+    """Return when a lease has to be looked at next.
 
     :returns: ``None``: never again, unless somebody changes it.
     """
@@ -133,7 +133,7 @@ def next_due(lease: leases.Lease,
 
 def next_event(lease: leases.Lease,
                now: datetime.datetime) -> datetime.datetime | None:
-    """Give when the clock makes something new of a lease."""
+    """Return when the clock makes something new of a lease."""
     if lease.status.over or lease.status is leases.LeaseStatus.ERROR:
         return None
     told = event(lease, leases.EventType.BEFORE_END)
@@ -146,7 +146,7 @@ def next_event(lease: leases.Lease,
 
 
 def backoff(attempts: int, longest: float, chance: float) -> float:
-    """Give how many seconds to wait before a step is tried again.
+    """Return how many seconds to wait before a step is tried again.
 
     :param attempts: how often it has been tried in vain.
     :param chance: from 0 to 1, so that not all come back at once.
@@ -198,7 +198,7 @@ def at_start(node: facts.Node | None, taken: str | None,
 
 
 def unready(node: facts.Node | None) -> str | None:
-    """Tell what is waited for before a node of a lease can be used."""
+    """Return what is waited for before a node of a lease can be used."""
     if (node is None or node.compute
             or node_condition.broken(node) is not None
             or node.instance_uuid is not None

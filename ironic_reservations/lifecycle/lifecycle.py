@@ -47,7 +47,7 @@ KEEP = Verdict()
 
 def judge(reservation: facts.Reservation, node: facts.Node | None,
           end_on_maintenance: bool = False) -> Verdict:
-    """Tell what a node's state makes of its reservation.
+    """Return what a node's state makes of its reservation.
 
     Maintenance suspends a reservation: the node is promised to nobody else
     and the promise keeps its end.  Whoever may set it, and Ironic itself

@@ -72,7 +72,7 @@ class NodeLeasePayload(_Carried):
 
 
 def payload(lease: leases.Lease, reason: str | None = None) -> dict[str, Any]:
-    """Give a lease as the body of a notification.
+    """Return a lease as the body of a notification.
 
     :param reason: why it changed, where it did not by request.
     """

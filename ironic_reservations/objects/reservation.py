@@ -50,7 +50,7 @@ class NodeReservationPayload(base.VersionedObject):  # type: ignore[misc]
 
 def payload(reservation: facts.Reservation,
             reason: str | None = None) -> dict[str, Any]:
-    """Give a reservation as the body of a notification.
+    """Return a reservation as the body of a notification.
 
     :param reason: why it changed, where it did not by request.
     """

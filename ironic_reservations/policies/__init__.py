@@ -50,7 +50,7 @@ def list_rules() -> list[policy.RuleDefault]:
 
 
 def get_enforcer() -> policy.Enforcer:
-    """Give an enforcer for oslopolicy-checker and its kin."""
+    """Return an enforcer for oslopolicy-checker and its kin."""
     return _enforcer(project_conf.load())
 
 
@@ -87,7 +87,7 @@ class Enforcer:
 
     def check(self, context: oslo_context.RequestContext, rule: str,
               target: Mapping[str, Any] | None = None) -> bool:
-        """Tell whether a caller may do something."""
+        """Check whether a caller may do something."""
         if not self._ask:
             return True
         values: dict[str, Any] = {

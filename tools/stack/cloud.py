@@ -111,14 +111,14 @@ class Cloud:
         return self.ground.url(keystone.NAME)
 
     def session(self, person: people.Person) -> ksa_session.Session:
-        """Give a session of HTTP as somebody."""
+        """Return a session of HTTP as somebody."""
         if person not in self._sessions:
             self._sessions[person] = people.session(self.keystone_url, person)
         return self._sessions[person]
 
     def new_compute(self, host: str, driver: str, **words: Any
                     ) -> nova.Compute:
-        """Give one more nova-compute, to be started."""
+        """Return one more nova-compute, to be started."""
         return nova.Compute(self.ground, self.broker, self.keystone_url, host,
                             driver, **words)
 

@@ -64,7 +64,7 @@ class Ground:
         self.children: dict[str, child.Child] = {}
 
     def url(self, name: str) -> str:
-        """Give the root of a service, with a port of its own."""
+        """Return the root of a service, with a port of its own."""
         while name not in self.ports:
             port = all_in_one.free_port()
             if port not in self.ports.values():
@@ -72,7 +72,7 @@ class Ground:
         return f'http://127.0.0.1:{self.ports[name]}'
 
     def folder_of(self, name: str) -> pathlib.Path:
-        """Give the folder of a service."""
+        """Return the folder of a service."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
         return folder

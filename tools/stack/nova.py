@@ -89,7 +89,7 @@ def start_scheduler(ground: stack_ground.Ground,
 
 
 def ironic_options(keystone: str) -> dict[str, object]:
-    """Give the options of [ironic], by which Nova logs in there."""
+    """Return the options of [ironic], by which Nova logs in there."""
     return {**people.login(keystone, NAME, people.SYSTEM),
             'valid_interfaces': 'public', 'region_name': people.REGION,
             'api_max_retries': 15, 'api_retry_interval': 1}

@@ -62,7 +62,7 @@ ASSIGNED = (
 
 
 def login(url: str, name: str, project: str) -> dict[str, str]:
-    """Give the options of auth_type password for a user.
+    """Return the options of auth_type password for a user.
 
     :param url: of Keystone.
     :param project: empty: the system.
@@ -77,20 +77,20 @@ def login(url: str, name: str, project: str) -> dict[str, str]:
 
 
 def service_login(url: str, name: str) -> dict[str, str]:
-    """Give the options by which a service logs in."""
+    """Return the options by which a service logs in."""
     return {**login(url, name, SERVICE_PROJECT), 'region_name': REGION,
             'valid_interfaces': 'public'}
 
 
 def token_options(url: str, name: str) -> dict[str, str]:
-    """Give the options by which a service checks the tokens of callers."""
+    """Return the options by which a service checks the tokens of callers."""
     return {**login(url, name, SERVICE_PROJECT), 'www_authenticate_uri': url,
             'service_token_roles_required': 'true',
             'service_token_roles': 'service', 'interface': 'public'}
 
 
 def environment(url: str, person: Person) -> dict[str, str]:
-    """Give the variables by which commands log in."""
+    """Return the variables by which commands log in."""
     options = login(url, person.name, person.project)
     return {'OS_IDENTITY_API_VERSION': '3', 'OS_REGION_NAME': REGION,
             'OS_INTERFACE': 'public',
@@ -98,7 +98,7 @@ def environment(url: str, person: Person) -> dict[str, str]:
 
 
 def session(url: str, person: Person) -> ksa_session.Session:
-    """Give a session of HTTP as somebody."""
+    """Return a session of HTTP as somebody."""
     options = login(url, person.name, person.project)
     del options['auth_type']
     plain = requests.Session()

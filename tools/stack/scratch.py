@@ -69,7 +69,7 @@ class Databases:
 
 @contextlib.contextmanager
 def broker() -> Iterator[str]:
-    """Give the URL of a virtual host of RabbitMQ.
+    """Return the URL of a virtual host of RabbitMQ.
 
     NOTE: of its own where we may make one, so that two clouds on one machine
     do not answer each other's calls.

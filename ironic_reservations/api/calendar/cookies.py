@@ -32,7 +32,7 @@ _SITES = frozenset(('', 'same-origin', 'none'))
 
 
 def fits(value: str) -> bool:
-    """Tell whether browsers keep a value as it is."""
+    """Check whether browsers keep a value as it is."""
     return _VALUE.fullmatch(value) is not None
 
 

@@ -68,7 +68,7 @@ _OTHERS = ('HTTP_COOKIE', 'HTTP_AUTHORIZATION', 'HTTP_X_AUTH_TOKEN',
 
 
 def lies_here(path: str) -> bool:
-    """Tell whether a path is the calendar's."""
+    """Check whether a path is the calendar's."""
     return path == url.CALENDAR or path.startswith(f'{url.CALENDAR}/')
 
 

@@ -48,7 +48,7 @@ class Controller(pecan_rest.RestController):
 
     @expose.expose()
     def options(self, call: expose.Call, *segments: str) -> pecan.Response:
-        """Tell which methods there are."""
+        """Return which methods there are."""
         return expose.empty(Allow=', '.join(call.environ[strict.ALLOW]))
 
 

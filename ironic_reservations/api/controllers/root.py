@@ -55,7 +55,7 @@ class DescriptionController(rest.Controller):
 
     @expose.expose()
     def get(self, call: expose.Call) -> pecan.Response:
-        """Give the description as JSON."""
+        """Return the description as JSON."""
         return expose.answer(_description())
 
 

@@ -36,7 +36,7 @@ _PECAN = {
 
 
 def from_pecan(exc: webob_exc.HTTPException) -> errors.ReservationError:
-    """Give the error that stands for one of pecan's own."""
+    """Return the error that stands for one of pecan's own."""
     kind, sentence = _PECAN.get(exc.status_int, (None, ''))
     if kind is None:
         return unexpected()
@@ -44,7 +44,7 @@ def from_pecan(exc: webob_exc.HTTPException) -> errors.ReservationError:
 
 
 def unexpected() -> errors.Unexpected:
-    """Give the error for a bug."""
+    """Return the error for a bug."""
     return errors.Unexpected(
         'The service failed because of an unexpected error. Tell the operator '
         'the id of this request, under which the log says more.')
@@ -52,7 +52,7 @@ def unexpected() -> errors.Unexpected:
 
 def translated(exc: Exception,
                environ: wsgi.Environ) -> errors.ReservationError:
-    """Give the error to answer with; log what is not meant for clients.
+    """Return the error to answer with; log what is not meant for clients.
 
     :param exc: what went wrong; it is being handled.
     """
@@ -71,7 +71,7 @@ def translated(exc: Exception,
 
 def answer(error: errors.ReservationError, environ: wsgi.Environ,
            dialect: dialects.Dialect, minor: int | None) -> wsgi.Answer:
-    """Give the answer that tells of an error.
+    """Return the answer that tells of an error.
 
     :param dialect: how the client is spoken to.
     :param minor: the version in use; ``None`` where none could be agreed.

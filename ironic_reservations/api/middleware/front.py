@@ -77,7 +77,7 @@ class Front:
 
 
 def _shown(environ: wsgi.Environ) -> str:
-    """Give the path for the log, which has more readers than the API.
+    """Return the path for the log, which has more readers than the API.
 
     NOTE: the uuid of a reservation is a proof, so only its beginning is
     told: enough to find it in a list.

@@ -480,7 +480,7 @@ def _check_part(known: Mapping[str, attribute], name: str, value: Any,
 
 
 def given(value: Any) -> Any:
-    """Give ``None`` for what WSME calls Unset."""
+    """Return ``None`` for what WSME calls Unset."""
     return None if value is wtypes.Unset else value
 
 

@@ -190,7 +190,7 @@ def _read(datatype: Any, document: Any) -> Any:
 
 
 def either(wanted: Any, name: str) -> Any:
-    """Give a date in the spelling of Blazar's clients, or the older one.
+    """Return a date in the spelling of Blazar's clients, or the older one.
 
     :raises InvalidValue: it comes in both.
     """
@@ -203,7 +203,7 @@ def either(wanted: Any, name: str) -> Any:
 
 
 def at(date: Any, now: datetime.datetime) -> Any:
-    """Give the date that is meant, or ``None`` where none is."""
+    """Return the date that is meant, or ``None`` where none is."""
     return now if date == dates.NOW else date
 
 

@@ -163,7 +163,7 @@ def bars(found: Mapping[str, Any], scale: timescale.Timescale, indent: int,
 
 def lowest(spans: Sequence[Mapping[str, Any]],
            scale: timescale.Timescale) -> list[int]:
-    """Give how many are free over all of the time of each column.
+    """Return how many are free over all of the time of each column.
 
     :param spans: one after the other, without gaps.
     """
@@ -186,7 +186,7 @@ def _start(span: Mapping[str, Any]) -> Any:
 
 
 def _level(free: int, hosts: int, height: int) -> int:
-    """Give the height of a bar in eighths; only none is 0, only all full."""
+    """Return the height of a bar in eighths; only none is 0, only all full."""
     full = height * _FULL
     if not 0 < free < hosts:
         return full if free else 0

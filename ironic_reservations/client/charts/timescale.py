@@ -39,16 +39,16 @@ class Timescale:
     local: bool = False
 
     def column(self, moment: datetime.datetime) -> int:
-        """Give the column of an instant, the nearest one for one outside."""
+        """Return the column of an instant, the nearest one for one outside."""
         share = (moment - self.start) / (self.end - self.start)
         return min(max(int(share * self.columns), 0), self.columns - 1)
 
     def edge(self, column: int) -> datetime.datetime:
-        """Give the instant at which a column begins."""
+        """Return the instant at which a column begins."""
         return self.start + (self.end - self.start) * column / self.columns
 
     def labels(self, indent: int = 0) -> text.Text:
-        """Give the line that tells the first instant, the last, and some."""
+        """Return the line that tells the first instant, the last, and some."""
         shown = [self._label(self.edge(column)) for column in (
             0, self.columns // 2, self.columns)]
         line = [' '] * self.columns

@@ -45,7 +45,7 @@ class ShowAvailability(chart_command.ChartCommand):
     log = logging.getLogger(__name__ + '.ShowAvailability')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which hosts, and when."""
+        """Add the hosts, and when."""
         parser = super().get_parser(prog_name)
         selection.add(parser)
         parser.add_argument(
@@ -104,7 +104,7 @@ class ShowAvailability(chart_command.ChartCommand):
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> chart.AvailabilityChart:
-        """Give the bars."""
+        """Return the bars."""
         asked = None
         if parsed_args.hosts is not None:
             length = times.shown_duration(

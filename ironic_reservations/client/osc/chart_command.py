@@ -38,7 +38,7 @@ class Drawing(command.ShowOne, metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> console.RenderableType:
-        """Give what is drawn.
+        """Return what is drawn.
 
         :param shown: what ``take_action`` gave.
         """
@@ -86,7 +86,7 @@ def instant(text: str) -> times.Instant:
 
 
 def now() -> datetime.datetime:
-    """Give the time in whole seconds, in which people think."""
+    """Return the time in whole seconds, in which people think."""
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 
 

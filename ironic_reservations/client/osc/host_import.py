@@ -46,7 +46,7 @@ class ImportHosts(command.ShowOne):
     _failed = 0
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which nodes, and what to say of them."""
+        """Add the nodes, and their properties."""
         parser = super().get_parser(prog_name)
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument(

@@ -54,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def read(parsed_args: argparse.Namespace) -> dict[str, Any]:
-    """Give them as ``lease_payload.instances`` takes them.
+    """Return them as ``lease_payload.instances`` takes them.
 
     :raises CommandError: they say too little, or twice.
     """

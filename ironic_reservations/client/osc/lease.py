@@ -62,7 +62,7 @@ class CreateLease(lease_plan.Planned):
     log = logging.getLogger(__name__ + '.CreateLease')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say how many hosts of which kind, and when."""
+        """Add how many hosts of which kind, and when."""
         parser = super().get_parser(prog_name)
         parser.add_argument('name', metavar='<name>',
                             help='Name of the lease.')
@@ -187,7 +187,7 @@ class SetLease(lease_plan.Planned):
     log = logging.getLogger(__name__ + '.SetLease')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which lease, and what changes."""
+        """Add the lease, and what changes."""
         parser = super().get_parser(prog_name)
         _add_lease(parser)
         parser.add_argument('--name', metavar='<name>', help='New name of the '
@@ -273,7 +273,7 @@ class ListLeases(zone.Zoned, command.Lister):
     log = logging.getLogger(__name__ + '.ListLeases')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which leases."""
+        """Add the selection."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--project',
@@ -349,7 +349,7 @@ class DeleteLease(command.Command):
     log = logging.getLogger(__name__ + '.DeleteLease')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which leases."""
+        """Add the selection."""
         parser = super().get_parser(prog_name)
         parser.add_argument('leases', metavar='<lease>', nargs='+',
                             help='Names or IDs of the leases to delete.')

@@ -39,7 +39,7 @@ class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
 
     def planned(self, client: Any, found: lease.Lease,
                 dry_run: bool = False) -> Any:
-        """Give what is shown of a lease.
+        """Return what is shown of a lease.
 
         :param client: an Ironic client.
         :param dry_run: whether there is no such lease, but could be.
@@ -53,7 +53,7 @@ class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> chart.LeasePlan:
-        """Give the window, the events and the nodes."""
+        """Return the window, the events and the nodes."""
         return chart.LeasePlan(shown, datetime.datetime.now(datetime.UTC),
                                parsed_args.local)
 
@@ -64,7 +64,7 @@ class ShowLeasePlan(Planned):
     log = logging.getLogger(__name__ + '.ShowLeasePlan')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which lease."""
+        """Add the lease."""
         parser = super().get_parser(prog_name)
         parser.add_argument('lease', metavar='<lease>',
                             help='Name or ID of the lease.')
@@ -72,7 +72,7 @@ class ShowLeasePlan(Planned):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Give the lease, and what Ironic says of its nodes."""
+        """Return the lease, and what Ironic says of its nodes."""
         self.log.debug('take_action(%s)', parsed_args)
         timeout = parsed_args.wait_timeout
         options.check_wait(parsed_args)
@@ -85,7 +85,7 @@ class ShowLeasePlan(Planned):
 
 
 def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
-    """Give a lease with the names and the states of its nodes.
+    """Return a lease with the names and the states of its nodes.
 
     :param client: an Ironic client.
     """

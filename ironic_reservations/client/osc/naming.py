@@ -20,7 +20,7 @@ from oslo_utils import uuidutils
 
 
 def node_uuid(client: Any, ident: str) -> str:
-    """Give the UUID of a node.
+    """Return the UUID of a node.
 
     :param client: an Ironic client.
     :param ident: its name or UUID.

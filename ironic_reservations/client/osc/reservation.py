@@ -121,7 +121,7 @@ class ListReservations(zone.Zoned, command.Lister):
     log = logging.getLogger(__name__ + '.ListReservations')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which reservations, and what of them."""
+        """Add the selection, and what is shown."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--node',
@@ -187,7 +187,7 @@ class ShowReservation(zone.Zoned, command.ShowOne):
     log = logging.getLogger(__name__ + '.ShowReservation')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which reservation, and what of it."""
+        """Add the reservation, and what is shown."""
         parser = super().get_parser(prog_name)
         _add_reservation(parser)
         _add_fields(parser)
@@ -209,7 +209,7 @@ class RenewReservation(zone.Zoned, command.ShowOne):
     log = logging.getLogger(__name__ + '.RenewReservation')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which reservation, and for how long."""
+        """Add the reservation, and for how long."""
         parser = super().get_parser(prog_name)
         _add_reservation(parser)
         _add_times(parser, required=True)
@@ -230,7 +230,7 @@ class DeleteReservation(command.Command):
     log = logging.getLogger(__name__ + '.DeleteReservation')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which reservations."""
+        """Add the reservations."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'reservations',
@@ -262,7 +262,7 @@ class DeployReservation(command.ShowOne):
     log = logging.getLogger(__name__ + '.DeployReservation')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say which reservation, and what to deploy."""
+        """Add the reservation, and what to deploy."""
         parser = super().get_parser(prog_name)
         _add_reservation(parser)
         parser.add_argument(

@@ -47,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def read(parsed_args: argparse.Namespace) -> dict[str, Any]:
-    """Give them as the managers take them.
+    """Return them as the managers take them.
 
     :raises CommandError: a property cannot be read.
     """

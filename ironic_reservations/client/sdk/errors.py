@@ -55,7 +55,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def translated(error: exceptions.HttpException) -> exceptions.HttpException:
-    """Give the error with the code and the reasons in it.
+    """Return the error with the code and the reasons in it.
 
     :param error: what openstacksdk raises.
     :returns: the same error where the answer carries no code of ours.

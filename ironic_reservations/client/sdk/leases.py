@@ -225,7 +225,7 @@ def change_host(conn: connection.Connection, host: str | Host,
                 reservable: bool | None = None,
                 capabilities: Mapping[str, str | None] | None = None
                 ) -> Host:
-    """Say something else of a host, or close it to new leases.
+    """Change properties of a host, or close it to new leases.
 
     :param conn: a connection.
     :param host: the host, its id, or the name or the UUID of its node.

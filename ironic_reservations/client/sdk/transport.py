@@ -81,7 +81,7 @@ def _own(conn: connection.Connection, version: str) -> str:
 
 
 def _beside(conn: connection.Connection) -> list[str]:
-    """Give what the connection says of the versions of other services."""
+    """Return what the connection says of the versions of other services."""
     return [value for name, value
             in conn.baremetal.additional_headers.items()
             if name.lower() == versions.HEADER.lower()]
@@ -89,7 +89,7 @@ def _beside(conn: connection.Connection) -> list[str]:
 
 def twin(conn: connection.Connection,
          headers: Mapping[str, str]) -> _proxy.Proxy:
-    """Give a proxy like the connection's own, with additional headers."""
+    """Return a proxy like the connection's own, with additional headers."""
     # NOTE: on the connection's own proxy a proof would go out with each
     # request from then on, those of other threads included.
     proxy = copy.copy(conn.baremetal)
@@ -102,5 +102,5 @@ def twin(conn: connection.Connection,
 
 
 def ident(thing: Any) -> str:
-    """Give the id of something that may be one."""
+    """Return the id of something that may be one."""
     return thing if isinstance(thing, str) else str(thing.id)

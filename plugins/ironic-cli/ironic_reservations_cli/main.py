@@ -69,7 +69,7 @@ def delete(manager: reservation.ReservationManager,
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Give the parser of the whole command."""
+    """Return the parser of the whole command."""
     parser = argparse.ArgumentParser(
         prog='ironic', description='Reservations of bare metal nodes. The '
         'commands "baremetal reservation ..." can do more.')

@@ -79,7 +79,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def connect(given: argparse.Namespace) -> v1_client.Client:
-    """Give an Ironic client as the options say.
+    """Return an Ironic client as the options say.
 
     :raises ironicclient.exc.CommandError: they do not say where to.
     """

@@ -97,7 +97,7 @@ class AvailabilityController(rest.Controller):
 
     def _window(self, asked: Any
                 ) -> tuple[datetime.datetime, datetime.datetime]:
-        """Give from when until when to look.
+        """Return from when until when to look.
 
         :raises InvalidValue: there is nothing between.
         """

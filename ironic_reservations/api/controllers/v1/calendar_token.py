@@ -57,7 +57,7 @@ class TokenController(rest.Controller):
 
     @expose.expose(since=versions.CALENDAR)
     def get(self, call: expose.Call) -> pecan.Response:
-        """Tell whether there is one, and since when."""
+        """Show whether there is one, and since when."""
         found = calendar_tokens.show(self._engine, *self._owner(call))
         return expose.answer({'calendar_token': found and {
             'created_at': dates.write(found.created_at)}})

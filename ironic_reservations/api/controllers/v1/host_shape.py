@@ -37,7 +37,7 @@ KEYS = frozenset((
 
 def shape(host: leases.Host,
           public: Container[str] | None = None) -> dict[str, Any]:
-    """Give what clients get of a host, its capabilities among the rest.
+    """Return what clients get of a host, its capabilities among the rest.
 
     :param public: names of capabilities; others are left out.
     """
@@ -71,7 +71,7 @@ def shape(host: leases.Host,
 
 
 def _total(there: inventories.Inventories, resource_class: str) -> int:
-    """Give a size, which Ironic does not check."""
+    """Return a size, which Ironic does not check."""
     size = there.get(resource_class)
     return 0 if size is None or size.total > _MOST else size.total
 
@@ -79,7 +79,7 @@ def _total(there: inventories.Inventories, resource_class: str) -> int:
 def shape_allocation(
         host: leases.Host,
         bookings: Sequence[tuple[leases.NodeBooking, str]]) -> dict[str, Any]:
-    """Give what clients get of the promises of a host.
+    """Return what clients get of the promises of a host.
 
     :param bookings: each with the id of its lease.
     """

@@ -99,7 +99,7 @@ class HostsController(_Controller):
 
     @expose.expose(takes_body=True)
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Say something else of the host, or close it to leases."""
+        """Change properties of the host, or close it to leases."""
         self._authorize(call, 'update')
         changes, reservable = host_types.host_changes(call.document)
         host = hosts.find(self._engine, ident)

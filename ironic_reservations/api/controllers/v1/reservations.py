@@ -127,7 +127,7 @@ class ReservationsController(rest.Controller):
         return expose.answer(document)
 
     def _read_query(self, call: expose.Call) -> find.Query | None:
-        """Give what to look for, or ``None`` where nothing can be visible.
+        """Return what to look for, or ``None`` where nothing can be visible.
 
         :raises Forbidden: it is not the caller's to see.
         """
@@ -285,7 +285,7 @@ def _next(base: str, query: find.Query, fields: Sequence[str] | None,
 
 def shaper(minor: int, base: str, fields: Sequence[str] | None = None
            ) -> Callable[[facts.Reservation], dict[str, Any]]:
-    """Give the function that makes a reservation what clients get.
+    """Return the function that makes a reservation what clients get.
 
     :param minor: the version in use.
     :param base: the URL of the API's root.

@@ -32,7 +32,7 @@ _ASKED = re.compile(r'resources[a-zA-Z0-9_-]*:CUSTOM_RESERVATION_'
 
 
 def of_flavor(extra_specs: Mapping[str, str]) -> str | None:
-    """Give the lease reservation that a flavor is of.
+    """Return the lease reservation that a flavor is of.
 
     Only the project of the lease may use such a flavor, and the scheduler
     claims one of the lease's class on the node before we are asked.
@@ -59,7 +59,7 @@ def of_hint(hint: Any) -> str:
 
 
 def of_request(instance: Any) -> str | None:
-    """Give the reservation that the request for a server has named.
+    """Return the reservation that the request for a server has named.
 
     NOTE: a driver is not told the hints. The conductor can look them up,
     where it reaches the API's database.

@@ -40,7 +40,7 @@ class IronicReservationFilter(filters.BaseHostFilter):
 
     def filter_all(self, filter_obj_list: Iterable[Any],
                    spec_obj: Any) -> Iterator[Any]:
-        """Give the hosts that pass; the service is asked once for all."""
+        """Return the hosts that pass; the service is asked once for all."""
         hint = spec_obj.get_scheduler_hint(naming.HINT)
         nodes = (None if hint is None or scheduler.request_is_rebuild(spec_obj)
                  else self._nodes_of(hint))
@@ -50,7 +50,7 @@ class IronicReservationFilter(filters.BaseHostFilter):
                 yield host
 
     def _nodes_of(self, hint: Any) -> frozenset[str] | None:
-        """Give the nodes, ``None`` where they are not known."""
+        """Return the nodes, ``None`` where they are not known."""
         try:
             ident = naming.of_hint(hint)
             return service.Service(utils.get_sdk_adapter(

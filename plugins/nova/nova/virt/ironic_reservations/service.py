@@ -132,7 +132,7 @@ class Service:
             return
 
     def made_by_us(self, reservation: Reservation) -> bool:
-        """Tell whether it was made by the user that the connection has.
+        """Check whether it was made by the user that the connection has.
 
         NOTE: without keystone nobody can be told from another.
         """
