@@ -32,7 +32,7 @@ from tests import leasing
 from tests import world
 
 
-class TestAnnouncements(world.TestCase):
+class _Announced(world.TestCase):
 
     def setUp(self):
         super().setUp()
@@ -45,17 +45,26 @@ class TestAnnouncements(world.TestCase):
                 project_conf.load(config_files=[str(path)])))
         self.addCleanup(_impl_test.reset)
         _impl_test.reset()
-        (self.node,) = self.world.enrol()
 
     def _told(self):
-        """Give what was told since the last look: event, uuid, reason."""
-        told = [message for _context, message, _priority, _retry
-                in _impl_test.NOTIFICATIONS]
+        """Return what was told since the last look: event, payload."""
+        told = [(message['event_type'], message['payload'])
+                for _, message, _, _ in _impl_test.NOTIFICATIONS]
         _impl_test.reset()
-        data = [message['payload']['ironic_reservations_object.data']
-                for message in told]
-        return [(message['event_type'], each['uuid'], each['reason'])
-                for message, each in zip(told, data, strict=True)]
+        return told
+
+
+class TestAnnouncements(_Announced):
+
+    def setUp(self):
+        super().setUp()
+        (self.node,) = self.world.enrol()
+
+    def _changes(self):
+        """Return what was told since the last look: event, uuid, reason."""
+        return [(event, data['uuid'], data['reason'])
+                for event, payload in self._told()
+                for data in [payload['ironic_reservations_object.data']]]
 
     def test_each_request_is_told(self):
         held = self.world.reserve(self.node)
@@ -64,13 +73,13 @@ class TestAnnouncements(world.TestCase):
         self.assertEqual([('reservation.create', held.uuid, None),
                           ('reservation.update', held.uuid, None),
                           ('reservation.delete', held.uuid, None)],
-                         self._told())
+                         self._changes())
 
     def test_request_that_was_served_before_is_not_told_again(self):
         held = self.world.reserve(self.node)
         self.world.reserve(self.node, instance_uuid=held.instance_uuid)
         self.assertEqual([('reservation.create', held.uuid, None)],
-                         self._told())
+                         self._changes())
 
     def test_expiry_is_told_by_whoever_notices(self):
         for notices in (lambda: sweep.sweep(self.world.engine),
@@ -78,10 +87,10 @@ class TestAnnouncements(world.TestCase):
                         lambda: passage.admit(self.world.engine, self.node)):
             held = self.world.reserve(self.node)
             self.world.clock.advance(3600)
-            self._told()
+            self._changes()
             notices()
             self.assertIn(('reservation.delete', held.uuid, 'expired'),
-                          self._told())
+                          self._changes())
             self.world.clock.advance(3600)
 
     def test_reason_says_what_happened_to_the_node(self):
@@ -99,13 +108,13 @@ class TestAnnouncements(world.TestCase):
             self.world.ironic.change(self.node, maintenance=False)
             self.world.refresh()
             held = self.world.reserve(self.node)
-            self._told()
+            self._changes()
             happens()
             # NOTE: an empty list of nodes is not believed.
             self.world.enrol()
             self.world.refresh()
             self.assertEqual([('reservation.delete', held.uuid, reason)],
-                             self._told())
+                             self._changes())
 
     def test_broken_bus_does_not_break_the_promise(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
@@ -120,31 +129,16 @@ class TestAnnouncements(world.TestCase):
         self.world.engine = dataclasses.replace(self.world.engine,
                                                 announcer=silent)
         self.world.reserve(self.node)
-        self.assertEqual([], self._told())
+        self.assertEqual([], self._changes())
 
 
-class TestLeases(world.TestCase):
+class TestLeases(_Announced):
     """What is told of a lease, in Blazar's words."""
 
     def setUp(self):
         super().setUp()
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
-        path.write_text('[DEFAULT]\ntransport_url = fake://\n'
-                        '[oslo_messaging_notifications]\ndriver = test\n')
-        self.world = self.new_world()
-        self.world.engine = dataclasses.replace(
-            self.world.engine, announcer=announce.Announcer(
-                project_conf.load(config_files=[str(path)])))
-        self.addCleanup(_impl_test.reset)
-        _impl_test.reset()
         self.leasing = leasing.Leasing(self.world)
         (self.node,) = self.leasing.hosts()
-
-    def _told(self):
-        told = [(message['event_type'], message['payload'])
-                for _, message, _, _ in _impl_test.NOTIFICATIONS]
-        _impl_test.reset()
-        return told
 
     def test_payload_has_blazar_s_keys_and_the_nodes(self):
         lease = self.leasing.create(1, 4, user_id='me')

@@ -25,20 +25,12 @@ from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
-from tests import world
+from tests.inprocess.engine import open_dates
 
-HOUR = datetime.timedelta(hours=1)
+HOUR = open_dates.HOUR
 
 
-class _Flexible(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
-        self.told = []
-        self.engine.announcer.tell_lease = lambda event, lease, reason=None: (
-            self.told.append((lease.id, reason)))
+class _Flexible(open_dates.TestCase):
 
     def create(self, first, last, hours, *wishes, fix_before=HOUR, dry=False,
                **more):
@@ -53,22 +45,6 @@ class _Flexible(world.TestCase):
         for name, value in (('project_limits', True),
                             ('max_hosts_per_project', hosts)):
             self.engine.conf.set_override(name, value, 'leases')
-
-    def hours(self, lease):
-        """Give when a lease starts and ends, as its rows are."""
-        read = self.leasing.reload(lease)
-        self.assertEqual({(read.start, read.end)}, {
-            (row.starts_at, row.ends_at) for row in read.bookings})
-        self.assertEqual(
-            [read.start, read.before_end, read.end],
-            [event.time for event in read.events])
-        return tuple((at - world.NOON) / HOUR
-                     for at in (read.start, read.end))
-
-    def assert_sound(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual([], self.leasing.overfull())
-        self.assertEqual({}, self.leasing.stale())
 
 
 @servers.also

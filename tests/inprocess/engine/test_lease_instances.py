@@ -13,7 +13,6 @@
 """Leases of instances, alone and beside leases of hosts."""
 
 import dataclasses
-import threading
 
 from ironic_reservations import errors
 from ironic_reservations.db import instance_reservations as db_instances
@@ -505,25 +504,9 @@ class TestRaces(_Leases):
     def test_creates_at_once_have_a_node_each(self):
         """Eight threads of four engines, of hosts and of instances."""
         self.hosts(3)
-        engines = [self.leasing.world.another_engine() for _ in range(4)]
-        together = threading.Barrier(8)
-        answers = []
-
-        def run(number):
-            wish = (leasing.instances(1, 4) if number % 2
-                    else leasing.wish())
-            together.wait()
-            try:
-                answers.append(lease_create.create(
-                    engines[number % 4], leasing.ask(1, 2, wish)))
-            except errors.LeaseRefused:
-                answers.append(None)
-        threads = [threading.Thread(target=run, args=(number,))
-                   for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        answers = self.leasing.create_at_once(
+            *[leasing.ask(1, 2, wish) for _ in range(4) for wish in (
+                leasing.wish(), leasing.instances(1, 4))])
         made = [answer for answer in answers if answer is not None]
         self.assertEqual((8, 3), (len(answers), len(made)))
         self.assertEqual(3, len(set().union(

@@ -24,22 +24,15 @@ from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
 from tests import world
+from tests.inprocess.engine import open_dates
 
-HOUR = datetime.timedelta(hours=1)
+HOUR = open_dates.HOUR
 #: So many operations are drawn; 10,000 take some minutes.
 OPERATIONS = int(os.environ.get(
     'IRONIC_RESERVATIONS_WAITLIST_OPERATIONS', '300'))
 
 
-class _Waitlist(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
-        self.told = []
-        self.engine.announcer.tell_lease = lambda event, lease, reason=None: (
-            self.told.append((lease.id, reason)))
+class _Waitlist(open_dates.TestCase):
 
     def queue(self, start, end, *wishes, **more):
         # NOTE: of two that came at once the ids decide.
@@ -48,21 +41,6 @@ class _Waitlist(world.TestCase):
 
     def pull(self):
         return lease_pull.pull(self.engine)
-
-    def hours(self, lease):
-        """Give when a lease starts and ends, as its rows are."""
-        read = self.leasing.reload(lease)
-        self.assertEqual({(read.start, read.end)}, {
-            (row.starts_at, row.ends_at) for row in read.bookings})
-        self.assertEqual(
-            [read.start, read.before_end, read.end],
-            [event.time for event in read.events])
-        return tuple((at - world.NOON) / HOUR
-                     for at in (read.start, read.end))
-
-    def assert_sound(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
 
 
 @servers.also

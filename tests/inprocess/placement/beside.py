@@ -21,9 +21,7 @@ from typing import Any
 
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
-from ironic_reservations.db import connection
 from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import migrate
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.lifecycle.placement import holds
@@ -31,7 +29,7 @@ from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import served
 from tests.inprocess.placement import traffic
-from tests.real import databases
+from tests.real import migrated
 
 
 class Beside:
@@ -50,10 +48,7 @@ class Beside:
         super().setUp()
         self.placement = self.useFixture(served.Served(
             self.kind, **self.placement_options))
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.url, self.endpoint = url, self.placement.endpoint
         self.world = self.useFixture(world.World(url))
         self.engine = self.another_engine()

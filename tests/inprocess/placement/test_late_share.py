@@ -21,14 +21,12 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import shared
-from tests.real import databases
+from tests.real import migrated
 
 STATUS = leases.LeaseStatus
 MINUTE = 1 / 60
@@ -41,10 +39,7 @@ class _LateShare:
 
     def new_world(self, **options: Any) -> world.World:
         """Give a timeline on a database of a server."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         return self.useFixture(world.World(url, **options))
 
     def set_up_hosts(self):

@@ -70,6 +70,11 @@ class KeepTestCase(test_maintenance.MaintenanceTestCase):
         ironic = ironic_client.Ironic(transport or self.transport)
         keep.keep(dataclasses.replace(self.engine, ironic=ironic), ironic)
 
+    def keep_at(self, hour):
+        """Have a process do it at an hour."""
+        self.at(hour)
+        self.keep()
+
     def shown(self):
         """Give what Ironic shows of the node."""
         return (self.ironic.there[self.node].maintenance,
@@ -95,8 +100,7 @@ class TestWindow(KeepTestCase):
         lease = self.leasing.create(3, 4)
         self.keep()
         self.assertEqual((False, None), self.shown())
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.assertEqual(self.told(made), self.shown())
         self.assertIs(State.ACTIVE, self.state(made))
         self.assertIs(State.ACTIVE, find.get(self.engine,
@@ -107,8 +111,7 @@ class TestWindow(KeepTestCase):
         self.leasing.create(4, 5)
         self.leasing.refused(None, 2)
         self.assertEqual({}, self.leasing.stale())
-        self.at(2)
-        self.keep()
+        self.keep_at(2)
         self.assertEqual((False, None), self.shown())
         self.assertIs(State.OVER, self.state(made))
         self.watch()
@@ -130,8 +133,7 @@ class TestWindow(KeepTestCase):
     def test_somebody_takes_it_out_of_maintenance(self) -> None:
         """The next pass puts it back."""
         made = self.book(1, 2, self.node)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.ironic.change(self.node, maintenance=False)
         self.keep()
         self.assertEqual(self.told(made), self.shown())
@@ -141,47 +143,40 @@ class TestWindow(KeepTestCase):
         made = self.book(1, 2, self.node)
         self.ironic.change(self.node, maintenance=True)
         self.ironic.why[self.node] = 'broken fan'
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.assertIs(State.FOREIGN, self.state(made))
-        self.at(2)
-        self.keep()
+        self.keep_at(2)
         self.assertEqual((True, 'broken fan'), self.shown())
         self.assertIs(State.OVER, self.state(made))
         self.ironic.change(self.node, maintenance=False)
         self.leasing.refresh()
         again = self.book(3, 4, self.node)
-        self.at(3)
-        self.keep()
+        self.keep_at(3)
         self.ironic.why[self.node] = 'broken fan'
         self.keep()
         self.assertIs(State.FOREIGN, self.state(again))
-        self.at(4)
-        self.keep()
+        self.keep_at(4)
         self.assertEqual((True, 'broken fan'), self.shown())
 
     def test_others_take_theirs_back(self) -> None:
         """Then the window has the node for what is left of it."""
         made = self.book(1, 3, self.node)
         self.ironic.change(self.node, maintenance=True)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.assertIs(State.FOREIGN, self.state(made))
         self.ironic.change(self.node, maintenance=False)
         self.keep()
         self.assertIs(State.PLANNED, self.state(made))
         self.keep()
         self.assertEqual(self.told(made), self.shown())
-        self.at(3)
-        self.keep()
+        self.keep_at(3)
         self.assertEqual((False, None), self.shown())
 
     def test_next_window_waits_for_the_end_of_the_one_before(self) -> None:
         """However often Ironic refuses that: no reason of ours is foreign."""
         before = self.book(1, 2, self.node)
         after = self.book(2, 4, self.node)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.at(2)
         for _ in range(2):
             self.small.answers['DELETE'] = [409]
@@ -191,32 +186,26 @@ class TestWindow(KeepTestCase):
         self.keep()
         self.assertIs(State.OVER, self.state(before))
         self.assertEqual(self.told(after), self.shown())
-        self.at(4)
-        self.keep()
+        self.keep_at(4)
         self.assertEqual((False, None), self.shown())
 
     def test_reason_of_a_window_that_is_over_is_foreign(self) -> None:
         """Somebody else has written it again."""
         before = self.book(1, 2, self.node)
-        self.at(1)
-        self.keep()
-        self.at(2)
-        self.keep()
+        self.keep_at(1)
+        self.keep_at(2)
         made = self.book(3, 4, self.node)
         self.ironic.change(self.node, maintenance=True)
         self.ironic.why[self.node] = self.told(before)[1]
-        self.at(3)
-        self.keep()
+        self.keep_at(3)
         self.assertIs(State.FOREIGN, self.state(made))
-        self.at(4)
-        self.keep()
+        self.keep_at(4)
         self.assertEqual(self.told(before), self.shown())
 
     def test_reason_changed_right_before_the_end(self) -> None:
         """It is looked at when the end has come."""
         self.book(1, 2, self.node)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.at(2)
         self.ironic.why[self.node] = 'broken fan'
         self.keep()
@@ -225,8 +214,7 @@ class TestWindow(KeepTestCase):
     def test_running_window_is_ended(self) -> None:
         """And the node is taken out of maintenance."""
         made = self.book(1, 9, self.node)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         find.end(self.engine, made.window.id)
         self.keep()
         self.assertEqual((False, None), self.shown())
@@ -236,8 +224,7 @@ class TestWindow(KeepTestCase):
     def test_ends_when_nobody_was_there(self) -> None:
         """A window that no process has seen begins no more."""
         made = self.book(1, 2, self.node)
-        self.at(3)
-        self.keep()
+        self.keep_at(3)
         self.assertIs(State.OVER, self.state(made))
         self.assertEqual([], self.small.done)
 
@@ -245,8 +232,7 @@ class TestWindow(KeepTestCase):
         """Until it is out of maintenance, it is nobody else's."""
         self.book(1, 2, self.node)
         lease = self.leasing.create(2, 4)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.leasing.refresh()
         self.at(2)
         self.work()
@@ -264,8 +250,7 @@ class TestWindow(KeepTestCase):
         made = self.book(1, 3, self.node, drain=True)
         self.ironic.deploy(self.node, world.new_uuid())
         self.leasing.refresh()
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.assertIs(State.PLANNED, self.state(made))
         self.ironic.change(self.node, provision_state='cleaning',
                            instance_uuid=None)
@@ -285,20 +270,17 @@ class TestWindow(KeepTestCase):
                 self.begin_with_a_node()
                 made = self.book(1, 1 + length, self.node)
                 self.ironic.change(self.node, provision_state=state)
-                self.at(1)
-                self.keep()
+                self.keep_at(1)
                 self.assertEqual((False, None), self.shown())
                 self.assertIs(State.PLANNED, self.state(made))
-                self.at(1 + most)
-                self.keep()
+                self.keep_at(1 + most)
                 self.assertEqual(self.told(made), self.shown())
 
     def test_node_is_maintained_when_it_is_clean(self) -> None:
         """Also without drain."""
         made = self.book(1, 4, self.node)
         self.ironic.change(self.node, provision_state='cleaning')
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.ironic.change(self.node, provision_state='available')
         self.keep()
         self.assertEqual(self.told(made), self.shown())
@@ -332,8 +314,7 @@ class TestWindow(KeepTestCase):
         done = self.book(3, 4, self.node)
         self.ironic.deploy(self.node, world.new_uuid())
         self.leasing.refresh()
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.assertNotIn(made.window.id, log.output)
         self.at(2)
         for _ in range(2):
@@ -344,8 +325,7 @@ class TestWindow(KeepTestCase):
                    if made.window.id in line]
         self.assertIn(self.node, line)
         for hour in (3, 4):
-            self.at(hour)
-            self.keep()
+            self.keep_at(hour)
         self.assertIs(State.OVER, self.state(done))
         self.assertNotIn(done.window.id, log.output)
 
@@ -354,13 +334,11 @@ class TestWindow(KeepTestCase):
         lease = self.leasing.create(None, 4)
         self.work()
         made = self.book(1, 2, self.node, force=True)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.assertEqual(self.told(made), self.shown())
         self.watch()
         self.assertTrue(self.lease(lease).degraded)
-        self.at(2)
-        self.keep()
+        self.keep_at(2)
         self.watch()
         self.assertFalse(self.lease(lease).degraded)
 
@@ -370,8 +348,7 @@ class TestWindow(KeepTestCase):
         self.at(1)
         self.ironic.remove(self.node)
         self.keep()
-        self.at(2)
-        self.keep()
+        self.keep_at(2)
         self.assertIs(State.OVER, self.state(made))
 
     def test_ironic_shows_no_node_for_a_while(self) -> None:
@@ -398,13 +375,11 @@ class TestWindow(KeepTestCase):
     def test_node_is_deleted_while_it_is_in_maintenance(self) -> None:
         """When the mirror has found out, its window is over."""
         made = self.book(1, 2, self.node)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.leasing.hosts()
         self.ironic.remove(self.node)
         self.leasing.refresh()
-        self.at(2)
-        self.keep()
+        self.keep_at(2)
         self.assertIs(State.OVER, self.state(made))
 
 
@@ -461,8 +436,7 @@ class TestOperatorComesFirst(KeepTestCase):
                 self.assertEqual((True, self.OURS), self.shown())
                 self.keep()
                 self.assertIs(State.FOREIGN, self.state(made))
-                self.at(2)
-                self.keep()
+                self.keep_at(2)
                 self.assertEqual((True, self.OURS), self.shown())
                 self.assertIs(State.OVER, self.state(made))
                 self.assertEqual([], self.small.done)
@@ -475,8 +449,7 @@ class TestOperatorComesFirst(KeepTestCase):
             with self.subTest(first=first.__name__):
                 self.begin_with_a_node()
                 made = self.book(1, 2, self.node)
-                self.at(1)
-                self.keep()
+                self.keep_at(1)
                 self.at(2)
                 with first():
                     self.keep_or_not()
@@ -564,8 +537,7 @@ class TestTrouble(KeepTestCase):
         self.at(1)
         self.balancer.holding = True
         self.assertRaises(errors.IronicUnavailable, self.keep, self.balancer)
-        self.at(2)
-        self.keep()
+        self.keep_at(2)
         self.assertIs(State.OVER, self.state(made))
         self.assertEqual([403], self.balancer.deliver())
         self.assertEqual((False, None), self.shown())
@@ -574,14 +546,12 @@ class TestTrouble(KeepTestCase):
         """Neither by its ticket, nor by its reason."""
         self.book(1, 2, self.node)
         after = self.book(3, 4, self.node)
-        self.at(1)
-        self.keep()
+        self.keep_at(1)
         self.at(2)
         self.balancer.holding = True
         self.assertRaises(errors.IronicUnavailable, self.keep, self.balancer)
         self.keep()
-        self.at(3)
-        self.keep()
+        self.keep_at(3)
         self.assertEqual([403], self.balancer.deliver())
         self.assertEqual(self.told(after), self.shown())
 
@@ -592,8 +562,7 @@ class TestTrouble(KeepTestCase):
         states = []
 
         def meanwhile():
-            self.at(2)
-            self.keep()
+            self.keep_at(2)
             states.append(self.state(made))
         self.small.before['PUT'] = [meanwhile]
         self.keep()

@@ -16,15 +16,13 @@ import random
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.engine import calendar
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import calendar as model
 from tests import leasing
 from tests import world
 from tests.inprocess.timeline import calendars
-from tests.real import databases
+from tests.real import migrated
 
 _STATES = ('available', 'available', 'available', 'cleaning', 'active',
            'clean failed')
@@ -37,10 +35,7 @@ class _Calendars:
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.world = self.useFixture(world.World(
             url, leases__cleaning_time=1800))
         patched = mock.patch.object(snapshots, '_COMPARED', -1)

@@ -17,11 +17,9 @@ from __future__ import annotations
 from concurrent import futures
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.engine import calendar_tokens
 from tests import world
-from tests.real import databases
+from tests.real import migrated
 
 AT_ONCE = 8
 ROLES = ('member', 'reader')
@@ -34,10 +32,7 @@ class _Tokens:
 
     def setUp(self) -> None:
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.world = self.useFixture(world.World(url))
         self.engine = self.world.engine
 

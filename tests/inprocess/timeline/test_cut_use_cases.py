@@ -23,11 +23,9 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from tests import world
 from tests.inprocess.engine import cut_use_cases
-from tests.real import databases
+from tests.real import migrated
 
 #: More on request; each takes about a second.
 EXAMPLES = int(os.environ.get('IRONIC_RESERVATIONS_CUT_EXAMPLES', '8'))
@@ -40,10 +38,7 @@ class _Shared(cut_use_cases.CutTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self._url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(self._url))
-        migrate.upgrade(database)
-        database.close()
+        self._url = self.useFixture(migrated.Database(self.kind)).url
 
     def new_world(self, **options: Any) -> world.World:
         return self.useFixture(world.World(self._url, **options))

@@ -20,15 +20,13 @@ from unittest import mock
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from tests import leasing
 from tests import world
-from tests.real import databases
+from tests.real import migrated
 
 
 class _Snapshots:
@@ -38,10 +36,7 @@ class _Snapshots:
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.world = self.useFixture(world.World(url))
         self.database = self.world.engine.database
 

@@ -29,15 +29,13 @@ import fixtures
 from testtools import content
 
 from ironic_reservations.clouds import placement
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import of_old_sizes
 from tests.inprocess.placement import served
 from tests.inprocess.placement import traffic
 from tests.processes.placement import healing
-from tests.real import databases
+from tests.real import migrated
 
 NODES = 10
 RIVALS = 2
@@ -55,10 +53,7 @@ class _Processes:
     def setUp(self):
         super().setUp()
         self.endpoint = self.useFixture(served.Served(self.kind)).endpoint
-        self.url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(self.url))
-        migrate.upgrade(database)
-        database.close()
+        self.url = self.useFixture(migrated.Database(self.kind)).url
         self.client = placement.Placement.over_http(
             traffic.configured(self.url, self.endpoint))
         self.client.ensure_class(in_memory.GOLD)

@@ -23,13 +23,11 @@ import fixtures
 from testtools import content
 
 from ironic_reservations import clock
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.engine.leases import find as lease_find
 from tests import leasing
 from tests import world
 from tests.processes.timeline import mixed_traffic
-from tests.real import databases
+from tests.real import migrated
 
 NODES = 16
 #: Compute hosts of 8 vcpus.
@@ -48,10 +46,7 @@ class _Mixed:
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.world = self.useFixture(world.World(
             url, ironic__confirm='mirror', reservations__min_ttl=1,
             reservations__max_ttl=86400))

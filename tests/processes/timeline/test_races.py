@@ -26,13 +26,11 @@ import fixtures
 from testtools import content
 
 from ironic_reservations import clock
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.engine import sweep
 from tests import world
 from tests.inprocess.timeline import ledger
 from tests.processes.timeline import traffic
-from tests.real import databases
+from tests.real import migrated
 
 NODES = 50
 PROCESSES = 8
@@ -52,10 +50,7 @@ class _Races:
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.world = self.useFixture(world.World(
             url, ironic__confirm='mirror'))
         self.nodes = self.world.enrol(NODES)

@@ -13,6 +13,7 @@
 """The checker: a sound plan passes, and no spoilt one does."""
 
 import dataclasses
+import functools
 
 import hypothesis
 from hypothesis import strategies as st
@@ -30,8 +31,8 @@ DEMANDS = (bookings.Demand('demand', 2, 4, 1, 1, 0b101),)
 SOUND = (*THERE, bookings.Booking('demand/0', 2, 4, 2, 0b101))
 
 
-def _changed(number, **changes):
-    plan = list(SOUND)
+def _changed(number, sound=SOUND, **changes):
+    plan = list(sound)
     plan[number] = dataclasses.replace(plan[number], **changes)
     return plan
 
@@ -113,10 +114,7 @@ NEW = (*(bookings.Booking(f'new/{count}', 2, 4, count, 0b011, amounts=TWO,
 PLAN = (dataclasses.replace(HELD[0], node=1), *HELD[1:], *NEW)
 
 
-def _spoilt(number, **changes):
-    plan = list(PLAN)
-    plan[number] = dataclasses.replace(plan[number], **changes)
-    return plan
+_spoilt = functools.partial(_changed, sound=PLAN)
 
 
 class TestSharedHosts(testtools.TestCase):
