@@ -23,6 +23,8 @@ const INSET = 3;
 const NAME_HEIGHT = 14;
 const NARROWEST = 2;
 const NAME_ROOM = 40;
+/** So much of the pattern of a window is seen beside its name. */
+const PATTERN_ROOM = 20;
 const DIMMED = 0.28;
 
 const KIND_OF_STATE = {
@@ -79,7 +81,7 @@ export function drawHost(context, scene, host, top, height) {
   for (const each of host.windows.filter(
     (window) => bookings.some((other) => overlap(window, other)))) {
     // NOTE: a window that was forced stands over a lease; both are to be seen.
-    drawWindow(context, scene, each, top + 0.72 * height, 0.28 * height);
+    drawWindow(context, scene, each, top + 0.55 * height, 0.45 * height);
   }
 }
 
@@ -102,8 +104,9 @@ function drawWindow(context, scene, each, top, height) {
   context.strokeStyle = shade;
   context.lineWidth = 1;
   context.strokeRect(start + 0.5, top + 1.5, width - 1, height - 3);
-  if (each.purpose && width >= NAME_ROOM && height >= NAME_HEIGHT) {
-    drawName(context, each.purpose.name, true, start, width, top + 1,
+  const room = width - PATTERN_ROOM;
+  if (each.purpose && room >= NAME_ROOM && height >= NAME_HEIGHT) {
+    drawName(context, each.purpose.name, true, start, room, top + 1,
              height - 2);
   }
 }
