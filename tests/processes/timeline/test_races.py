@@ -37,7 +37,10 @@ PROCESSES = 8
 REQUESTS = 120
 MANY = 1000000
 KILLS = 16
-LONGEST = 120
+#: How much has been written of one that is killed, at least.
+LINES = 50
+#: What takes so long hangs, also on a machine that has other things to do.
+LONGEST = 300
 #: A child imports the engine once for all of its brethren.
 _SPAWN = multiprocessing.get_context('forkserver')
 _SPAWN.set_forkserver_preload(['tests.processes.timeline.traffic'])
@@ -57,17 +60,24 @@ class _Races:
         self.folder = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path)
         self.journals = 0
+        self.journal_of = {}
 
     def start(self, requests=REQUESTS):
         self.journals += 1
+        journal = self.folder / f'{self.journals}.journal'
         started = _SPAWN.Process(target=traffic.work, args=(
-            self.world.url, self.nodes,
-            str(self.folder / f'{self.journals}.journal'), self.journals,
+            self.world.url, self.nodes, str(journal), self.journals,
             requests))
         started.start()
         self.addCleanup(started.join)
         self.addCleanup(started.kill)
+        self.journal_of[started] = journal
         return started
+
+    def lines(self, process):
+        """Count the lines that a process has written."""
+        journal = self.journal_of[process]
+        return journal.read_bytes().count(b'\n') if journal.exists() else 0
 
     def requests(self):
         """Count the lines of all journals."""
@@ -110,6 +120,11 @@ class _Races:
         while self.journals < PROCESSES + KILLS or self.requests() < 1500:
             time.sleep(chance.uniform(0, 0.6))
             victim = running.pop(chance.randrange(len(running)))
+            # NOTE: in the middle of its work, also on a busy machine: those
+            # who are killed before they do anything keep nodes, and no more.
+            until = time.monotonic() + LONGEST
+            while self.lines(victim) < LINES and time.monotonic() < until:
+                time.sleep(0.01)
             os.kill(victim.pid, signal.SIGKILL)
             victim.join()
             running.append(self.start(MANY))
