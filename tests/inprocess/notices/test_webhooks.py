@@ -342,6 +342,16 @@ class TestOld(_Case):
         self.assertEqual(['delivered'], self._after(6.9))
         self.assertEqual([], self._after(7.1))
 
+    def test_what_waits_for_a_url_that_is_gone_is_given_up(self):
+        """It is posted nowhere else."""
+        self.world.conf.set_override(
+            'webhook_urls', [f'{self.receiver.url}/new'], 'notices')
+        self.assertEqual(0, webhooks.deliver(
+            self.engine, f'{self.receiver.url}/new', lambda: True))
+        self.assertEqual([None], self._after(2.9))
+        self.assertEqual(['given_up'], self._after(3.1))
+        self.assertEqual([], self.receiver.taken)
+
     def test_what_is_being_sent_is_not_given_up(self):
         def meanwhile(handler):
             outbox.clean_up(self.engine)
