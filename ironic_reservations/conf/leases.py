@@ -89,6 +89,14 @@ leases_opts = [
                help='Maximum number of times that a lease can be extended '
                     'after its start. Each change to a later end counts. 0 '
                     'sets no limit.'),
+    cfg.IntOpt('owner_notice', default=0, min=0,
+               help='Time, in seconds, within which the project that is the '
+                    'owner of a node in Ironic can have it back from other '
+                    'projects: these are promised the node only for leases '
+                    'that end, with cleaning_time, so long from now at the '
+                    'latest. Must be more than cleaning_time, or nodes with '
+                    'an owner are leased to their owners only. With 0, '
+                    'owners have no precedence.'),
     cfg.IntOpt('max_leases_per_project', default=200, min=0,
                help='Maximum number of leases of a project that are not over. '
                     '0 sets no limit.'),

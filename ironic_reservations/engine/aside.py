@@ -165,12 +165,12 @@ def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
         if not start < instants.instant(booking.starts_at) < end or (
                 booking.begun):
             continue
-        demand = lease_demands.of_rows(
+        demand = snapshot.loans.limit(lease_demands.of_rows(
             f'{standing.name(booking)}:home', [booking],
             instants.instant(booking.starts_at),
             instants.instant(booking.ends_at),
             snapshot.eligible(wanted) & ~(1 << number), margin,
-            snapshot.standing(number))
+            snapshot.standing(number)), booking.project_id)
         demands.append(demand)
         leaving[demand.id] = booking
     cleared = displace.clear(snapshot.timeline, number, start, end, demands)

@@ -100,7 +100,7 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     :param duration: for so many seconds.
     :param slots: find so many starts, so that the lease ends within the
         window.
-    :param caller: who would get the leases of the slots.
+    :param caller: who would get the leases.
     :raises InvalidValue: the window or the properties make no sense.
     """
     if end <= start:
@@ -121,6 +121,8 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     snapshot = retry.until_committed(lambda: engine.snapshots.snapshot(
         engine.database, engine.clock(), (wanted,)))
     hosts = snapshot.eligible(wanted)
+    lent = snapshot.loans.to(caller.project_id)
+    margin = engine.conf.leases.cleaning_time * instants.SECOND
     by_class: dict[str | None, list[int]] = {}
     for number in fleet.members(hosts):
         name = snapshot.standing(number).host.node.resource_class
@@ -129,8 +131,9 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     classes = tuple(ClassAvailability(name, len(numbers), tuple(
         Span(instants.moment(span.start), instants.moment(span.end),
              span.free)
-        for span in availability.free_counts(
-            snapshot.timeline, fleet.mask(numbers), instants.instant(start),
+        for span in availability.free_beside_loans(
+            snapshot.timeline, fleet.mask(numbers), lent,
+            snapshot.loans.until - margin, instants.instant(start),
             instants.instant(end))))
         for name, numbers in sorted(by_class.items(),
                                     key=lambda item: item[0] or ''))
@@ -141,7 +144,8 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     wanted_hosts = fleet.mask(everyone)
     lasting = datetime.timedelta(seconds=duration)
     earliest = _earliest(engine, snapshot, wanted_hosts,
-                         max(start, snapshot.now), count, lasting)
+                         max(start, snapshot.now), count, lasting,
+                         caller.project_id)
     return Availability(classes, earliest, () if slots is None else _slots(
         engine, snapshot, wanted_hosts, (start, end), count, lasting, slots,
         caller, (hypervisor_properties,
@@ -160,7 +164,8 @@ def _of_class(resource_properties: str, resource_class: str | None) -> str:
 
 def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
               start: datetime.datetime, count: int,
-              duration: datetime.timedelta) -> datetime.datetime | None:
+              duration: datetime.timedelta,
+              project_id: str | None) -> datetime.datetime | None:
     try:
         end = start + duration
         latest = end + _AHEAD
@@ -171,9 +176,10 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
     if hosts.bit_count() < count:
         return None
     margin = engine.conf.leases.cleaning_time * instants.SECOND
-    offer = offers.soonest(snapshot.timeline, [bookings.Demand(
-        'earliest', instants.instant(start), instants.instant(end), count,
-        count, hosts, margin)], instants.instant(latest))
+    offer = offers.soonest(snapshot.timeline, [snapshot.loans.limit(
+        bookings.Demand('earliest', instants.instant(start),
+                        instants.instant(end), count, count, hosts, margin),
+        project_id)], instants.instant(latest))
     return None if offer is None else instants.moment(offer.demands[0].start)
 
 
@@ -208,9 +214,12 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
             return False
         return project.permits(leases.LeaseAsk(
             '', end, (leases.Wish(count, count, *properties),), start))
-    found = offers.starts(snapshot.timeline, [bookings.Demand(
+    demand = snapshot.loans.limit(bookings.Demand(
         'slot', instants.instant(begin), instants.instant(begin + duration),
         count, count, hosts,
-        engine.conf.leases.cleaning_time * instants.SECOND)],
+        engine.conf.leases.cleaning_time * instants.SECOND),
+        caller.project_id)
+    found = offers.starts(
+        snapshot.timeline, [demand],
         instants.instant(latest), most, instants.SECOND, permits)
     return tuple(instants.moment(demands[0].start) for demands in found)

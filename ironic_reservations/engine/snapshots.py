@@ -85,8 +85,10 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import loans as loans_module
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
@@ -157,6 +159,7 @@ class Snapshot:
     :ivar usable: the set of hosts that can serve something new.
     :ivar compared: whether all that was committed before is in it for sure.
     :ivar state: tells snapshots apart that differ.
+    :ivar loans: which hosts their owners lend.
     """
 
     now: datetime.datetime
@@ -168,6 +171,7 @@ class Snapshot:
     _sets: Mapping[requirements.Requirement, int]
     compared: bool = True
     state: State = dataclasses.field(default=State(), repr=False)
+    loans: loans_module.Loans = loans_module.NONE
 
     def eligible(self, wanted: requirements.Requirement) -> int:
         """Return the set of hosts that meet a requirement."""
@@ -287,7 +291,7 @@ class _Version:
 class SnapshotCache:
     """Keeps the snapshot of a process.
 
-    :param conf: [leases] cleaning_time.
+    :param conf: [leases] cleaning_time, owner_notice.
     """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
@@ -316,6 +320,10 @@ class SnapshotCache:
         self._standings: list[standing.Standing | None] = []
         self._known: list[requirements.Described | None] = []
         self._sets: dict[requirements.Requirement, int] = {}
+        #: The hosts of each owner, and the owner of each host.
+        self._owned: dict[str, int] = {}
+        self._owners: list[str | None] = []
+        self._narrowed: dict[tuple[int, str | None], int] = {}
         self._draft = timeline.Draft.empty([])
         self._ready = self._usable = 0
         self._turns: list[tuple[int, int]] = []
@@ -721,7 +729,19 @@ class SnapshotCache:
                             dict(self._sums), frozenset(self._busy),
                             self._next_turn(), margin,
                             '' if instant >= self._latest
-                            else uuid_module.uuid4().hex))
+                            else uuid_module.uuid4().hex),
+                        self._loans(instant))
+
+    def _notice(self) -> int:
+        notice: int = self._conf.leases.owner_notice * instants.SECOND
+        return notice
+
+    def _loans(self, instant: int) -> loans_module.Loans:
+        """Return which hosts are lent, as it stands at an instant."""
+        notice = self._notice()
+        return loans_module.Loans(
+            dict(self._owned), loans_module.until(instant, notice)
+        ) if notice and self._owned else loans_module.NONE
 
     def _next_turn(self) -> int | None:
         while self._turns and self._due.get(
@@ -736,6 +756,7 @@ class SnapshotCache:
         self._uuids.append(uuid)
         self._standings.append(None)
         self._known.append(None)
+        self._owners.append(None)
         self._draft.append(None)
         return number
 
@@ -754,18 +775,38 @@ class SnapshotCache:
         if here is not None:
             self._ready |= bit if here.ready() else 0
             self._usable |= bit if here.unfit() is None else 0
+        owned = self._own_by(number, None if here is None
+                             else here.host.node.owner or None)
         if known == self._known[number]:
-            return False
+            return owned
         self._known[number] = known
         self._drawn = None
         self._draft.resize(number, _capacity(known))
-        changed = False
+        changed = owned
         for requirement, members in self._sets.items():
             meets = known is not None and requirement.met_by(known)
             if meets != bool(members & bit):
                 self._sets[requirement] = members ^ bit
                 changed = True
         return changed
+
+    def _own_by(self, number: int, owner: str | None) -> bool:
+        """Put in who owns a host.
+
+        :returns: whether that changes what others may have.
+        """
+        before = self._owners[number]
+        if owner == before:
+            return False
+        self._owners[number] = owner
+        self._narrowed.clear()
+        if before is not None:
+            self._owned[before] &= ~(1 << number)
+            if not self._owned[before]:
+                del self._owned[before]
+        if owner is not None:
+            self._owned[owner] = self._owned.get(owner, 0) | 1 << number
+        return bool(self._notice())
 
     def _set(self, requirement: requirements.Requirement) -> int:
         if requirement not in self._sets:
@@ -785,12 +826,55 @@ class SnapshotCache:
             return
         for _, requirement in here.promised:
             self._set(requirement)
-        self._draft.draw(number, instance_standing.draw(
-            here, number, now, margin, self._set))
+        drawn = instance_standing.draw(here, number, now, margin, self._set)
         turn = standing.turn(here, now)
+        if self._owned and self._notice():
+            drawn, longer = self._within_loans(here, drawn, now, margin)
+            turn = min((each for each in (turn, *longer)
+                        if each is not None), default=None)
+        self._draft.draw(number, drawn)
         if turn is not None and turn < self._due.get(number, turn + 1):
             self._due[number] = turn
             heapq.heappush(self._turns, (turn, number))
+
+
+    def _within_loans(self, here: standing.Standing,
+                      drawn: list[bookings.Booking], now: datetime.datetime,
+                      margin: int) -> tuple[list[bookings.Booking], list[int]]:
+        """Have bookings move to no host that is not lent for so long.
+
+        NOTE: where one is, it stays, whoever has come to own the host.
+
+        :returns: also from when on some of them may move to more hosts.
+        """
+        notice = self._notice()
+        there = loans_module.Loans(self._owned, loans_module.until(
+            instants.instant(now), notice))
+        projects = {standing.name(row): row.project_id
+                    for row, _ in here.promised}
+        narrowed, longer = [], []
+        for each in drawn:
+            # NOTE: elsewhere it needs all of its margin.
+            until = each.end + margin
+            if each.movable and each.id in projects and until > there.until:
+                eligible = self._narrow(each.eligible, projects[each.id],
+                                        there)
+                if eligible != each.eligible:
+                    each = dataclasses.replace(each, eligible=eligible)
+                    longer.append(loans_module.since(until, notice))
+            narrowed.append(each)
+        return narrowed, longer
+
+    def _narrow(self, eligible: int, project_id: str | None,
+                there: loans_module.Loans) -> int:
+        # NOTE: bookings that may be on the same hosts share one set, which
+        # the planner makes use of.
+        key = (eligible, project_id)
+        if key not in self._narrowed:
+            if len(self._narrowed) > _SETS:
+                self._narrowed.clear()
+            self._narrowed[key] = eligible & ~there.to(project_id)
+        return self._narrowed[key]
 
 
 def promised(lease: leases.Lease, rows: Iterable[leases.NodeBooking]

@@ -63,6 +63,7 @@ _OF_PROPERTIES = {
 _OF_INVENTORIES = {flavors.VCPU: 'cpus', flavors.MEMORY_MB: 'memory_mb',
                    flavors.DISK_GB: 'local_gb'}
 
+_OWNER = 'owner'
 _REFERENCE = '$'
 _LIKE_THIS = 'Write it like ["==", "$vcpus", "4"]'
 #: Each comparison of order, and the one that means it with its sides swapped.
@@ -250,6 +251,19 @@ class Requirement:
     @functools.cached_property
     def _hash(self) -> int:
         return hash((self.condition, self.need))
+
+    def names_beside_own(self, project_id: str | None) -> frozenset[str]:
+        """Return the names, without those that ask for own hosts only.
+
+        NOTE: which hosts are its own, a project knows; words that are numbers
+        are compared as such, and could be another project's.
+
+        :param project_id: which project asks.
+        """
+        own = all(isinstance(term, _Among) and not term.numbers
+                  and term.literals == {project_id}
+                  for term in self.condition.terms() if term.name == _OWNER)
+        return self.names - {_OWNER} if own else self.names
 
     def matches(self, known: Known) -> bool:
         """Return whether a host is as the texts say.

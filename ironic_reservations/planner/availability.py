@@ -66,6 +66,25 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
     return tuple(spans)
 
 
+def free_beside_loans(now: timeline.Timeline, nodes: int, lent: int,
+                      until: int, start: int, end: int) -> tuple[Span, ...]:
+    """Count free nodes as :func:`free_counts` does, for who gets some as loan.
+
+    :param lent: the set of nodes that are free until an instant only.
+    :param until: that instant.
+    """
+    if not nodes & lent or end <= until:
+        return free_counts(now, nodes, start, end)
+    if start >= until:
+        return free_counts(now, nodes & ~lent, start, end)
+    before = free_counts(now, nodes, start, until)
+    after = free_counts(now, nodes & ~lent, until, end)
+    if before[-1].free == after[0].free:
+        return (*before[:-1], Span(before[-1].start, after[0].end,
+                                   after[0].free), *after[1:])
+    return before + after
+
+
 def steps(starts: Iterable[int], untils: Iterable[int],
           capacity: int) -> tuple[list[int], list[int]]:
     """Return instants and how many are free from each to the next one.

@@ -18,6 +18,9 @@ import dataclasses
 
 from ironic_reservations.model import inventories
 
+#: After everything that is planned.
+FOREVER = 1 << 62
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Booking:
@@ -67,6 +70,8 @@ class Demand:
         ``most``.
     :ivar first: the first count, where the group is there and grows.
     :ivar group: the group that the bookings belong to; ``None``: the id.
+    :ivar lent: hosts that it can have as a loan only.
+    :ivar lent_until: loans are free again by then.
     """
 
     id: str
@@ -81,6 +86,8 @@ class Demand:
     affinity: bool | None = None
     first: int = 0
     group: str | None = None
+    lent: int = 0
+    lent_until: int = FOREVER
 
     def __post_init__(self) -> None:
         if self.end <= self.start:
@@ -118,6 +125,17 @@ class Demand:
         if self.amounts is None:
             return ''
         return self.id if self.group is None else self.group
+
+    def within_loans(self) -> Demand:
+        """Return it without the hosts that are not lent for so long.
+
+        Those are what is left in ``lent``.
+        """
+        lent = self.eligible & self.lent
+        if not lent or self.until <= self.lent_until:
+            return self
+        return dataclasses.replace(self, eligible=self.eligible & ~lent,
+                                   lent=lent)
 
     def booking(self, count: int, node: int) -> Booking:
         """Return one of the bookings that serve it."""

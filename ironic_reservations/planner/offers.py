@@ -184,6 +184,10 @@ class _Ground:
         shifts = {start - end for start in {each.start
                                             for each in self._there}
                   for end in ends}
+        # NOTE: a window that moves to the left gets a loan where it ends in
+        # time.
+        shifts.update(demand.lent_until - demand.until
+                      for demand in self._demands if demand.lent)
         return iter(sorted((each for each in shifts if least <= each < 0),
                            reverse=True))
 
@@ -251,6 +255,8 @@ class _Ground:
         ends = {start - margin for start in {each.start
                                              for each in self._there}
                 for margin in margins}
+        ends.update(demand.lent_until - demand.margin
+                    for demand in self._demands if demand.lent)
         ordered = sorted(each for each in ends if begin < each < end)
         best: _Demands | None = None
         nearest = True

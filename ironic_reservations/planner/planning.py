@@ -53,7 +53,8 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     Each gets its least; then the first gets as many more as there is room
     for, up to its most; then the second, and so on, those for shares before
     those for whole hosts.  Bookings that are not movable stay.  So does an
-    affinity group that grows or that has partly started.
+    affinity group that grows or that has partly started.  No demand gets a
+    loan that is not free again in time.
 
     :param now: the current timeline, without the bookings that the demands
         replace.
@@ -65,7 +66,8 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     if len({demand.id for demand in demands}) < len(demands):
         raise ValueError('Two of the demands share an id. Give each its own, '
                          'since their bookings are called by it.')
-    planner = _Planner(now, demands, limits, steps)
+    planner = _Planner(now, [demand.within_loans() for demand in demands],
+                       limits, steps)
     try:
         return _plan(now, planner, explained)
     finally:

@@ -34,7 +34,7 @@ from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 
 #: Before and after everything that is planned.
-ALWAYS = (-(1 << 62), 1 << 62)
+ALWAYS = (-bookings.FOREVER, bookings.FOREVER)
 _MINUTE = 60 * instants.SECOND
 
 

@@ -387,10 +387,11 @@ class _Request:
             preferred = (preferred or snapshot.usable) & ~snapshot.fleet.mask(
                 self._outrun)
         margin = self._engine.conf.leases.cleaning_time * instants.SECOND
-        return [lease_demands.of(
+        return [snapshot.loans.limit(lease_demands.of(
             each, instants.instant(begin), instants.instant(asked.end),
             wish.least, most, snapshot.eligible(wanted), margin,
-            preferred, wish.instances) for each, wish, most, wanted in zip(
+            preferred, wish.instances), asked.project_id)
+            for each, wish, most, wanted in zip(
                 self._ids, self._ask.wishes, mosts, self._wanted,
                 strict=True)]
 

@@ -141,12 +141,15 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             there = _without(snapshot, free, rows)
             if there is None:
                 continue
-            outcome = planning.plan(there, [lease_demands.of_rows(
-                f'{standing.name(booking)}:home', rows,
-                instants.instant(booking.starts_at),
-                instants.instant(booking.ends_at),
-                snapshot.eligible(wanted) & hosts, margin,
-                snapshot.standing(snapshot.fleet.number(booking.node_uuid)))])
+            outcome = planning.plan(there, [snapshot.loans.limit(
+                lease_demands.of_rows(
+                    f'{standing.name(booking)}:home', rows,
+                    instants.instant(booking.starts_at),
+                    instants.instant(booking.ends_at),
+                    snapshot.eligible(wanted) & hosts, margin,
+                    snapshot.standing(
+                        snapshot.fleet.number(booking.node_uuid))),
+                booking.project_id)])
             if isinstance(outcome, plans.Refusal):
                 left.append(together)
                 continue

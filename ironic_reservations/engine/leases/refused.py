@@ -34,6 +34,7 @@ from ironic_reservations.planner import standing
 NO_HOST_MATCHES = 'no_host_matches'
 NO_HOST_IS_OPEN = 'no_host_is_open'
 NO_HOST_TAKES_ALL = 'no_host_takes_all'
+HOSTS_ARE_LENT = 'hosts_are_lent'
 #: How many blockers an answer lists.
 _TOLD = 20
 _MOVABLE = 'leases that have not started'
@@ -107,6 +108,22 @@ def of_window(place: int, host_id: int,
         'at': window.starts_at.isoformat(), 'blockers': []}, None)
 
 
+def of_loan(place: int, host_id: int,
+            until: datetime.datetime) -> errors.LeaseRefused:
+    """Make the answer to who would keep a host for longer than it is lent.
+
+    :param place: which of the reservations of the lease has the host.
+    :param until: the latest end that a lease of the host can have by now.
+    """
+    return _unchanged({
+        'code': HOSTS_ARE_LENT, 'detail':
+        f'Reservation {place} cannot keep host {host_id} for so long: '
+        'another project owns it, and lends it until '
+        f'{offers.shown(until)} at the latest.',
+        'reservation': place, 'hosts_short': 1, 'proved': True,
+        'at': until.isoformat(), 'blockers': []}, None)
+
+
 def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
             wanted: leases.Wish | leases.LeaseReservation,
             refused: plans.Refusal) -> dict[str, Any]:
@@ -144,12 +161,18 @@ def _why(snapshot: snapshots.Snapshot, place: int,
                for here in snapshot.standings):
         return NO_HOST_IS_OPEN, _HOW_TO_OPEN + _in_shares(snapshot, wanted)
     needed = _hosts_needed(snapshot, demand)
+    lent, until = _lent(snapshot, demand)
+    if usable < needed <= usable + lent:
+        return HOSTS_ARE_LENT, (
+            f'Not enough hosts {window}: reservation {place} needs '
+            f'{_counted(needed, "host")}; {_matching(usable)} for so long.'
+            + until)
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
             f'Not enough hosts: reservation {place} needs '
             f'{_counted(needed, "host")}; {_matching(count)}'
             + (f', and {usable} of them can be used.' if count else '.')
-            + _sized(wanted)
+            + until + _sized(wanted)
             + _unfit(snapshot, demand.eligible & ~snapshot.usable)
             + _in_shares(snapshot, wanted))
     if wanted.instances is not None and refused.cause.proved:
@@ -158,23 +181,41 @@ def _why(snapshot: snapshots.Snapshot, place: int,
             f'{_counted(wanted.most, "instance")}; {_matching(usable)}, but '
             f'there is no room for {refused.short} of the instances'
             + ('' if at is None else f' at {offers.shown(at)}')
-            + f', even if {_MOVABLE} are moved.')
+            + f', even if {_MOVABLE} are moved.' + until)
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
             f'Not enough hosts {window}: reservation {place} needs '
             f'{_counted(needed, "host")}; {_matching(usable)}, but '
             f'{needed - refused.short} of them can be free at '
-            f'{offers.shown(at)}, even if {_MOVABLE} are moved.')
+            f'{offers.shown(at)}, even if {_MOVABLE} are moved.' + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
             f'Not enough hosts {window}: reservation {place} needs '
             f'{_counted(needed, "host")}; {_matching(usable)}, but too few '
-            f'of them are free together, however {_MOVABLE} are moved.')
+            f'of them are free together, however {_MOVABLE} are moved.'
+            + until)
     return code, (
         f'No hosts were found for reservation {place} {window}, and the '
         'search stopped at its limit before all possibilities were tried: '
-        'the request may be possible.')
+        'the request may be possible.' + until)
+
+
+def _lent(snapshot: snapshots.Snapshot,
+          demand: bookings.Demand) -> tuple[int, str]:
+    """Return how many hosts would do if they were lent for longer.
+
+    :returns: also a sentence that says until when they are.
+    """
+    if demand.until <= demand.lent_until:
+        return 0, ''
+    count = (demand.lent & snapshot.usable).bit_count()
+    until = offers.shown(instants.moment(demand.lent_until - demand.margin))
+    return count, '' if not count else (
+        ' Another project owns 1 more, and lends it'
+        if count == 1 else
+        f' Other projects own {count} more, and lend them'
+    ) + f' until {until} at the latest.'
 
 
 def _counted(amount: int, what: str) -> str:

@@ -195,9 +195,10 @@ class _Task:
         before = self._before
         length = before.end - before.start
         free = self._free.adding(self._guards(self._free, before.bookings))
-        demands = [dataclasses.replace(
+        demands = [self._snapshot.loans.limit(dataclasses.replace(
             demand, start=instants.instant(first),
-            end=instants.instant(first + length)) for demand in self._wishes(
+            end=instants.instant(first + length)), before.project_id)
+            for demand in self._wishes(
                 [len(each.bookings) for each in before.reservations])]
         # NOTE: what was asked for need not be a whole minute.
         if first > self._snapshot.now and permits(first) and isinstance(
@@ -216,14 +217,25 @@ class _Task:
     def _wishes(self, least: Sequence[int]) -> list[bookings.Demand]:
         after, snapshot = self._after, self._snapshot
         begin = max(after.start, snapshot.now)
-        return [lease_demands.of(
+        return [self._limited(lease_demands.of(
             each.id, instants.instant(begin), instants.instant(after.end),
             count, each.most, snapshot.eligible(self._wanted[each.id])
             & ~snapshot.fleet.mask(self._returned(each)),
             self._margin, snapshot.fleet.mask(
                 booking.node_uuid for booking in each.bookings),
-            each.instances)
+            each.instances))
             for each, count in zip(after.reservations, least, strict=True)]
+
+    def _limited(self, demand: bookings.Demand) -> bookings.Demand:
+        """Return a demand of the lease that gets loans while they last.
+
+        NOTE: in its window it keeps what it has, whoever owns that by now.
+        """
+        kept, before, after = 0, self._before, self._after
+        if before.start <= after.start and after.end <= before.end:
+            kept = self._snapshot.fleet.mask(
+                row.node_uuid for row in before.bookings)
+        return self._snapshot.loans.limit(demand, before.project_id, kept)
 
     def started(self) -> Replanned:
         """Plan a lease that has started: what it has, it keeps."""
@@ -236,6 +248,7 @@ class _Task:
             ended.extend(goes)
         usable = [row for row in kept if self._on_timeline(row)]
         self._check_windows([row for row in kept if row not in usable])
+        self._check_loans([row for row in kept if row not in usable])
         # NOTE: what asks for no more than it has is not refused it, whatever
         # has come to be wrong with the host.
         staying = [self._staying(row) for row in usable
@@ -298,6 +311,27 @@ class _Task:
             row.reservation_id)
         raise lease_refused.of_window(
             place, self._snapshot.standing(self._number(row)).host.id, window)
+
+    def _check_loans(self, rows: Sequence[leases.NodeBooking]) -> None:
+        """Check that no host that cannot be used is kept beyond its loan.
+
+        NOTE: as it does not stand on the timeline, it is not planned.
+
+        :raises LeaseRefused: one would be.
+        """
+        loans, after = self._snapshot.loans, self._after.end
+        if after <= self._before.end or (
+                instants.instant(after) + self._margin <= loans.until):
+            return
+        lent = loans.to(self._before.project_id)
+        for row in rows:
+            number = self._number(row)
+            if lent >> number & 1:
+                place = [each.id for each in self._after.reservations].index(
+                    row.reservation_id)
+                raise lease_refused.of_loan(
+                    place, self._snapshot.standing(number).host.id,
+                    instants.moment(loans.until - self._margin))
 
     def _units(self, rows: Iterable[leases.NodeBooking]
                ) -> list[list[leases.NodeBooking]]:
@@ -432,10 +466,10 @@ class _Task:
         here = self._snapshot.standing(self._number(row))
         start = instants.instant(row.ends_at if here.host.node.compute
                                  else row.starts_at)
-        return lease_demands.of_rows(
+        return self._limited(lease_demands.of_rows(
             f'{row.reservation_id}:{row.place}', [row], start,
             max(instants.instant(self._after.end), start + 1),
-            1 << self._number(row), self._margin, here)
+            1 << self._number(row), self._margin, here))
 
     def _leaving(self, rows: Sequence[leases.NodeBooking]
                  ) -> list[bookings.Booking]:
@@ -508,12 +542,12 @@ class _Task:
         """Return a demand for another host for what a row leaves no room."""
         row = unit[0]
         here = self._snapshot.standing(self._number(row))
-        return lease_demands.of_rows(
+        return self._snapshot.loans.limit(lease_demands.of_rows(
             f'{staying.reservation_id}:{staying.place}:{standing.name(row)}',
             unit, instants.instant(row.starts_at),
             instants.instant(row.ends_at),
             self._snapshot.eligible(lease_demands.wanted_of(here, row)),
-            self._margin, here)
+            self._margin, here), row.project_id)
 
     def _growing(self, each: leases.LeaseReservation,
                  kept: Sequence[leases.NodeBooking],
@@ -539,10 +573,10 @@ class _Task:
             eligible &= snapshot.fleet.mask(
                 row.node_uuid for row in kept
                 if row.reservation_id == each.id)
-        return lease_demands.of(
+        return self._limited(lease_demands.of(
             f'{each.id}:more', instants.instant(snapshot.now),
             instants.instant(self._after.end), least, most, eligible,
-            self._margin, snapshot.ready, each.instances, each.id)
+            self._margin, snapshot.ready, each.instances, each.id))
 
     def _next_place(self, demand_id: str) -> int:
         key = demand_id.partition(':')[0]

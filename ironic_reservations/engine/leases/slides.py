@@ -367,12 +367,24 @@ class _Loose:
         first, last = self._range(lease)
         if (lease.degraded or first > last
                 or not between.earliest <= lease.start
+                or self._is_beyond_loans(lease)
                 or lease.end > between.latest
                 or any(row.begun for row in lease.bookings)
                 or any(row.place != place for each in lease.reservations
                        for place, row in enumerate(each.bookings))):
             return False
         return all(self._is_alone(row) for row in lease.bookings)
+
+    def _is_beyond_loans(self, lease: leases.Lease) -> bool:
+        """Return whether a lease has hosts that it would not be lent.
+
+        NOTE: they may have got an owner, or a shorter notice, since then.
+        """
+        loans = self._snapshot.loans
+        lent = loans.to(lease.project_id)
+        return (instants.instant(lease.end) + self._margin > loans.until
+                and any(lent >> self._number(row) & 1
+                        for row in lease.bookings))
 
     def _is_alone(self, row: leases.NodeBooking) -> bool:
         """Return whether a booking has all of its place.
@@ -424,11 +436,11 @@ class _Loose:
         """Return what the planner is to slide."""
         start, end = (instants.instant(lease.start),
                       instants.instant(lease.end))
-        demands = tuple(lease_demands.of(
+        demands = tuple(self._snapshot.loans.limit(lease_demands.of(
             each.id, start, end, len(each.bookings), len(each.bookings),
             self._snapshot.eligible(self._asked[each.id]), self._margin,
             self._snapshot.fleet.mask(row.node_uuid for row in each.bookings),
-            each.instances) for each in lease.reservations)
+            each.instances), lease.project_id) for each in lease.reservations)
         return slides.Sliding(demands, *self._range(lease), start)
 
     def without(self, others: Sequence[leases.Lease]) -> timeline.Timeline:

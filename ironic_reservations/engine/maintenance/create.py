@@ -253,12 +253,13 @@ class _Plan:
         for together in units.values():
             row, wanted = together[0]
             unit = [each for each, _ in together]
-            demand = lease_demands.of_rows(
+            demand = snapshot.loans.limit(lease_demands.of_rows(
                 f'{standing.name(row)}:home', unit,
                 instants.instant(row.starts_at),
                 instants.instant(row.ends_at),
                 snapshot.eligible(wanted) & snapshot.usable, self._margin,
-                snapshot.standing(snapshot.fleet.number(row.node_uuid)))
+                snapshot.standing(snapshot.fleet.number(row.node_uuid))),
+                row.project_id)
             leaving[demand] = [standing.name(each) for each in unit]
             rows[demand.id] = unit
             homes.update((f'{demand.id}/{count}', each)

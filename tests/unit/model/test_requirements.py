@@ -276,6 +276,27 @@ class TestLogic(testtools.TestCase):
              if name in asked.names}))
 
 
+    def test_which_hosts_are_its_own_a_project_may_ask(self):
+        """In any condition, and about itself only."""
+        own = ['==', '$owner', 'abc']
+        for condition, names in (
+                (own, ()), (['in', '$owner', ['abc']], ()),
+                (['!=', '$owner', 'abc'], ()), (['not', own], ()),
+                (['and', own, ['==', '$rack', 'r1']], ('rack',)),
+                (['==', '$rack', 'abc'], ('rack',)),
+                (['==', '$owner', 'abd'], ('owner',)),
+                (['or', own, ['==', '$owner', 'abd']], ('owner',)),
+                (['in', '$owner', ['abc', 'abd']], ('owner',)),
+                (['>=', '$owner', 'abc'], ('owner',))):
+            with self.subTest(condition=condition):
+                self.assertEqual(frozenset(names), _parse(
+                    condition).names_beside_own('abc'))
+        for project_id in (None, '7'):
+            # Numbers are compared as such: 7 is 7.0.
+            self.assertEqual({'owner'}, _parse(
+                ['==', '$owner', '7']).names_beside_own(project_id))
+
+
 class TestText(testtools.TestCase):
 
     @hypothesis.given(conditions)

@@ -45,8 +45,9 @@ def check(engine: Engine, enforcer: policies.Enforcer,
     if enforcer.check(context, _SEES_ALL, {'project_id': context.project_id}):
         return
     named = {name for hypervisor, resource in texts
-             for name in lease_terms.requirement(hypervisor or '',
-                                                 resource or '').names}
+             for name in lease_terms.requirement(
+                 hypervisor or '', resource or '').names_beside_own(
+                     context.project_id)}
     unknown = named.difference(engine.conf.leases.tenant_properties)
     if unknown:
         unknown -= {each.name for each in hosts.properties(

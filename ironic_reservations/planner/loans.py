@@ -1,0 +1,79 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Nodes that projects own and lend.
+
+The owner of a node can have it back with a notice, always.  So another
+project is promised the node only for what ends, cleaning included, before
+the notice from now on is over: whenever the owner asks for the node, from
+then on nobody else has been promised it, and nobody's promise is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+from ironic_reservations.model import instants
+from ironic_reservations.planner import bookings
+
+_MINUTE = 60 * instants.SECOND
+
+
+@dataclasses.dataclass(frozen=True)
+class Loans:
+    """Which hosts their owners lend, and until when.
+
+    :ivar owned: the set of hosts of each project that owns some.
+    :ivar until: from when on owners can have their hosts back.
+    """
+
+    owned: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    until: int = bookings.FOREVER
+
+    def to(self, project_id: str | None) -> int:
+        """Return the set of hosts that a project can have as a loan only."""
+        found = 0
+        if self.until < bookings.FOREVER:
+            for owner, hosts in self.owned.items():
+                if owner != project_id:
+                    found |= hosts
+        return found
+
+    def limit(self, demand: bookings.Demand, project_id: str | None,
+              kept: int = 0) -> bookings.Demand:
+        """Return a demand that gets loans only while they last.
+
+        :param kept: hosts that it has been promised already, until then.
+        """
+        lent = self.to(project_id) & ~kept
+        return dataclasses.replace(
+            demand, lent=lent, lent_until=self.until) if lent else demand
+
+
+NONE = Loans()
+
+
+def until(now: int, notice: int) -> int:
+    """Return from when on owners can have their hosts back.
+
+    NOTE: in whole minutes, since people read it.
+
+    :param notice: zero: owners are like others.
+    """
+    return ((now + notice) // _MINUTE * _MINUTE if notice
+            else bookings.FOREVER)
+
+
+def since(end: int, notice: int) -> int:
+    """Return from when on loans may last until an instant."""
+    return -(-end // _MINUTE) * _MINUTE - notice

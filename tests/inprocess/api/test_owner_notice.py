@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+from typing import Any
+
+import testtools
+
+from tests.inprocess.api import world
+
+PAGE = (pathlib.Path(__file__).parents[3] / 'doc' / 'source' / 'admin'
+        / 'owners.rst')
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
+_OWNER = {'x_roles': 'member,reader',
+          'x_project_id': 'b2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
+_OTHER = {**_OWNER, 'x_project_id': 'a2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
+
+
+def _examples() -> tuple[Any, Any]:
+    """Return the requests on the page, in their order."""
+    found = re.findall(r'\.\. code-block:: json\n\n((?:    .*\n)+)',
+                       PAGE.read_text())
+    others, owners = map(json.loads, found)
+    return others, owners
+
+
+class TestOwnerNotice(testtools.TestCase):
+    """The page's examples, with a node of its owner's."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World(
+            leases__owner_notice=86400, leases__cleaning_time=1800))
+        self.served.ironic.add(name='gold-0', resource_class='gold',
+                               owner=_OWNER['x_project_id'])
+        self._send(201, _OPERATOR, {'name': 'gold-0'}, '/v1/os-hosts')
+
+    def _send(self, status: int, who: dict[str, str], document: Any,
+              path: str = '/v1/leases') -> Any:
+        answer = world.request(self.served, 'POST', path, document, **who)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer.json
+
+    def test_others_get_it_for_as_long_as_the_notice_lasts(self) -> None:
+        """And the owner after it."""
+        others, owners = _examples()
+        refused = self._send(409, _OTHER, others)
+        details = refused['details']
+        self.assertEqual(['hosts_are_lent'],
+                         [each['code'] for each in details['reasons']])
+        self.assertNotIn(_OWNER['x_project_id'], json.dumps(refused))
+        self._send(201, _OWNER, owners)
+
+    def test_only_its_own_nodes_may_a_project_ask_for(self) -> None:
+        """Nobody finds out who owns the nodes."""
+        _, owners = _examples()
+        refused = self._send(400, _OTHER, owners)
+        self.assertIn('There is no property $owner', json.dumps(refused))
+        # Who may ask for any property is still not the owner.
+        self._send(409, _OPERATOR, owners)
+        self._send(201, _OWNER, owners)
+
+    def test_what_ends_in_time_is_granted(self) -> None:
+        """An offer, posted unchanged."""
+        others, _ = _examples()
+        offers = self._send(409, _OTHER, {
+            **others, 'start_date': 'now'})['details']['offers']
+        self.assertEqual(['shorter'], [each['kind'] for each in offers])
+        self._send(201, _OTHER, offers[0]['lease'])

@@ -1,0 +1,299 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.engine import availability
+from ironic_reservations.engine import limits
+from ironic_reservations.engine.leases import create
+from ironic_reservations.engine.leases import heal
+from ironic_reservations.engine.leases import pull
+from ironic_reservations.engine.maintenance import create as maintenance
+from ironic_reservations.model import leases
+from tests import leasing
+from tests import servers
+from tests import world
+
+OWNER = 'owner'
+OWNED = f'["==", "$owner", "{OWNER}"]'
+
+
+@servers.also
+class TestOwnerNotice(world.TestCase):
+    """One node of its owner's; four hours of notice, half an hour to clean."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world(leases__owner_notice=4 * 3600,
+                                    leases__cleaning_time=1800)
+        self.leasing = leasing.Leasing(self.world)
+        self.node, = self.leasing.hosts(owner=OWNER)
+
+    def owners(self, start, end, **more):
+        return self.leasing.create(start, end, leasing.wish(
+            properties=OWNED), project_id=OWNER, **more)
+
+    def test_owner_has_its_node_for_as_long_as_it_likes(self):
+        made = self.owners(1, 1000)
+        self.assertEqual({self.node}, self.leasing.nodes(made))
+
+    def test_others_have_it_until_the_notice_is_over(self):
+        """With the time that cleaning takes."""
+        made = self.leasing.create(1, 3.5)
+        self.assertEqual({self.node}, self.leasing.nodes(made))
+        self.assertIsNotNone(self.owners(4, 10))
+
+    def test_not_for_longer_and_the_answer_says_why(self):
+        refused = self.leasing.refused(1, 3.75)
+        reason, = refused.details['reasons']
+        self.assertEqual(('hosts_are_lent', True, 1), (
+            reason['code'], reason['proved'], reason['hosts_short']))
+        until = leasing.at(3.5).strftime('%Y-%m-%d %H:%M UTC')
+        self.assertIn('no host matches for so long. Another project owns 1 '
+                      f'more, and lends it until {until} at the latest.',
+                      reason['detail'])
+
+    def test_what_is_offered_instead_is_accepted(self):
+        offer, = self.leasing.refused(1, 6).details['offers']
+        self.assertEqual('shorter', offer['kind'])
+        posted = leasing.posted(offer, self.world.clock())
+        self.assertEqual(leasing.at(3.5), posted.end)
+        create.create(self.leasing.engine, posted)
+
+    def test_window_that_ends_in_time_is_offered(self):
+        offers = self.leasing.refused(2, 4).details['offers']
+        self.assertEqual(['earlier', 'shorter'],
+                         [each['kind'] for each in offers])
+        posted = leasing.posted(offers[0], self.world.clock())
+        self.assertEqual((leasing.at(1.5), leasing.at(3.5)),
+                         (posted.start, posted.end))
+
+    def test_nobody_else_has_it_where_cleaning_takes_the_notice(self):
+        self.leasing = leasing.Leasing(self.new_world(
+            leases__owner_notice=1800, leases__cleaning_time=1800))
+        self.leasing.hosts(owner=OWNER)
+        self.leasing.refused(None, 0.5)
+        self.owners(0, 5)
+
+    def test_without_a_notice_owners_are_like_others(self):
+        self.leasing = leasing.Leasing(self.new_world())
+        self.leasing.hosts(owner=OWNER)
+        self.leasing.create(1, 1000)
+
+    def test_nodes_of_nobody_are_leased_as_ever(self):
+        other, = self.leasing.hosts()
+        self.assertEqual({other},
+                         self.leasing.nodes(self.leasing.create(1, 1000)))
+        reason, = self.leasing.refused(
+            1, 1000, leasing.wish(2)).details['reasons']
+        self.assertEqual('hosts_are_lent', reason['code'])
+
+    def test_who_may_exceed_limits_is_held_to_it(self):
+        """It is no limit of who asks, but the right of another."""
+        self.assertRaises(
+            errors.LeaseRefused, create.create, self.leasing.engine,
+            leasing.ask(1, 9, project_id=None), allowed=limits.NONE)
+
+    def test_lease_is_extended_as_time_passes(self):
+        """Until the owner asks."""
+        made = self.leasing.create(1, 3)
+        self.leasing.clock_passes(2)
+        made = self.leasing.change(made, end=5.5)
+        self.leasing.clock_passes(3)
+        self.owners(7, 20)
+        self.leasing.clock_passes(4)
+        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                    made, end=7)
+        self.assertEqual('shortage', refused.details['reasons'][0]['code'])
+        self.assertEqual(leasing.at(6.5),
+                         self.leasing.change(made, end=6.5).end)
+
+    def test_lease_is_not_extended_beyond(self):
+        made = self.leasing.create(1, 3)
+        self.leasing.clock_passes(2)
+        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                    made, end=6)
+        self.assertEqual('hosts_are_lent',
+                         refused.details['reasons'][0]['code'])
+        self.assertEqual(leasing.at(5.5), leasing.posted({'lease': {
+            **_BODY, **refused.details['offers'][0]['lease']}},
+            self.world.clock()).end)
+        self.leasing.change(made, end=5.5)
+
+    def test_nor_on_a_node_that_cannot_be_used(self):
+        made = self.leasing.create(1, 3)
+        self.leasing.clock_passes(2)
+        self.leasing.break_node(self.node)
+        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                    made, end=6)
+        self.assertEqual('hosts_are_lent',
+                         refused.details['reasons'][0]['code'])
+        self.leasing.change(made, end=5.5)
+
+    def test_lease_that_has_not_started_goes_elsewhere_when_it_is_longer(self):
+        made = self.leasing.create(1, 3)
+        other, = self.leasing.hosts()
+        self.assertEqual({other},
+                         self.leasing.nodes(self.leasing.change(made, end=9)))
+
+    def test_what_was_promised_before_stays_and_gets_no_longer(self):
+        """Where the node got its owner, or the owner its notice, later."""
+        other, = self.leasing.hosts()
+        made = self.leasing.create(1, 9)
+        self.assertEqual({other}, self.leasing.nodes(made))
+        self.world.ironic.change(other, owner='another')
+        self.leasing.refresh()
+        heal.heal(self.leasing.engine)
+        self.leasing.resize(made, 1, 2)
+        self.assertEqual({other}, self.leasing.nodes(made))
+        self.leasing.refused(1, 9, leasing.wish(properties=OWNED))
+        self.leasing.change(made, end=8)
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, made,
+                          end=8.5)
+        self.assertEqual({other}, self.leasing.nodes(made))
+        self.leasing.clock_passes(1)
+        self.leasing.resize(made, 1, 1)
+
+    def test_others_do_not_move_to_where_they_would_not_be_lent(self):
+        """Though it would make room."""
+        other, = self.leasing.hosts()
+        self.leasing.create(1, 9)
+        self.leasing.refused(1, 2, leasing.wish(2))
+        named = leasing.wish(properties=f'["==", "$node_uuid", "{other}"]')
+        refused = self.leasing.refused(1, 2, named)
+        self.assertTrue(refused.details['reasons'][0]['proved'])
+
+    def test_nor_to_a_node_that_has_got_an_owner(self):
+        others = set(self.leasing.hosts(2))
+        made = self.leasing.create(1, 9)
+        node, = self.leasing.nodes(made)
+        left, = others - {node}
+        self.world.ironic.change(left, owner='another')
+        self.leasing.refresh()
+        self.leasing.refused(1, 2, leasing.wish(
+            properties=f'["==", "$node_uuid", "{node}"]'))
+        self.world.ironic.change(left, owner=None)
+        self.leasing.refresh()
+        self.leasing.create(1, 2, leasing.wish(
+            properties=f'["==", "$node_uuid", "{node}"]'))
+        self.assertEqual({left}, self.leasing.nodes(made))
+
+    def test_they_may_move_there_later(self):
+        """As soon as the notice comes to reach beyond them."""
+        other, = self.leasing.hosts()
+        made = self.leasing.create(5, 6)
+        self.assertEqual({other}, self.leasing.nodes(made))
+        named = leasing.wish(properties=f'["==", "$node_uuid", "{other}"]')
+        self.leasing.clock_passes(2.4)
+        self.leasing.refused(4, 9, named)
+        self.leasing.clock_passes(2.5)
+        self.leasing.create(4, 9, named)
+        self.assertEqual({self.node}, self.leasing.nodes(made))
+
+    def test_owner_has_others_moved_within_the_notice(self):
+        made = self.leasing.create(1, 3)
+        other, = self.leasing.hosts()
+        self.owners(0.5, 10)
+        self.assertEqual({other}, self.leasing.nodes(made))
+
+    def test_broken_node_is_made_good_for_by_no_loan_that_is_too_short(self):
+        other, = self.leasing.hosts()
+        made = self.leasing.create(1, 9)
+        self.leasing.break_node(other)
+        self.assertEqual(0, heal.heal(self.leasing.engine))
+        self.assertEqual({other}, self.leasing.nodes(made))
+
+    def test_reservation_moves_nobody_to_such_a_loan(self):
+        other, = self.leasing.hosts()
+        made = self.leasing.create(1, 9)
+        self.assertRaises(errors.NoNodeAvailable, self.world.reserve, other,
+                          ttl=2 * 3600)
+        self.assertEqual({other}, self.leasing.nodes(made))
+
+    def flexible(self, first, last, hours, project_id=leasing.PROJECT):
+        return create.create(self.leasing.engine, leasing.ask(
+            first, first + hours, project_id=project_id,
+            flexible=leases.Flexible(
+                leasing.at(last), datetime.timedelta(hours=hours), 0)))
+
+    def test_flexible_lease_ends_in_time(self):
+        made = self.flexible(0.5, 50, 2)
+        self.assertEqual((leasing.at(0.5), leasing.at(2.5)),
+                         (made.start, made.end))
+        self.assertRaises(errors.LeaseRefused, self.flexible, 0.5, 50, 2)
+        self.assertIsNotNone(self.flexible(0.5, 50, 2, OWNER))
+
+    def test_flexible_lease_that_is_beyond_stays_where_it_is(self):
+        """The node got its owner later; it would not be lent it again."""
+        other, = self.leasing.hosts()
+        made = self.flexible(6, 50, 2)
+        self.assertEqual({other}, self.leasing.nodes(made))
+        self.world.ironic.change(other, owner='another')
+        self.leasing.refresh()
+        refused = self.leasing.refused(6, 8, leasing.wish(
+            properties=f'["==", "$node_uuid", "{other}"]'),
+            project_id='another')
+        self.assertFalse(refused.details['reasons'][0]['proved'])
+        self.assertEqual({other}, self.leasing.nodes(made))
+
+    def test_who_waits_gets_no_loan_that_is_too_short(self):
+        """Until the start that it waits for is near."""
+        other, = self.leasing.hosts()
+        there = self.leasing.create(1, 9, leasing.wish(
+            properties=f'["==", "$node_uuid", "{other}"]'))
+        waits = self.leasing.create(5, 7, queue=True)
+        self.assertEqual(leasing.at(9.5), waits.start)
+        pull.pull(self.leasing.engine)
+        self.assertEqual(leasing.at(9.5), self.leasing.reload(waits).start)
+        self.leasing.clock_passes(3.5)
+        pull.pull(self.leasing.engine)
+        self.assertEqual(leasing.at(5), self.leasing.reload(waits).start)
+        self.assertEqual({self.node}, self.leasing.nodes(waits))
+        self.assertEqual({other}, self.leasing.nodes(there))
+
+    def test_maintenance_moves_nobody_to_such_a_loan(self):
+        other, = self.leasing.hosts()
+        self.leasing.create(0.5, 3, leasing.wish(
+            properties=f'["==", "$node_uuid", "{self.node}"]'))
+        long = self.leasing.create(1, 9)
+        made = maintenance.create(self.leasing.engine, maintenance.Ask(
+            'fans', 'fans', leasing.at(10), leasing.at(0.25), (other,),
+            force=True))
+        self.assertEqual([None], [each.to for each in made.cannot_move])
+        self.assertEqual({other}, self.leasing.nodes(long))
+
+    def test_availability_is_that_of_who_asks(self):
+        def free(project_id):
+            found = availability.look(
+                self.leasing.engine, leasing.at(0), leasing.at(9), count=1,
+                duration=2 * 3600, slots=9, caller=availability.Caller(
+                    project_id, limits.NONE))
+            return [(_hours(each.end), each.free)
+                    for each in found.classes[0].spans], found
+        spans, found = free(OWNER)
+        self.assertEqual([(9, 1)], spans)
+        self.leasing.create(0, 1)
+        self.assertEqual([(1.5, 0), (9, 1)], free(OWNER)[0])
+        spans, found = free('another')
+        self.assertEqual([(1.5, 0), (3.5, 1), (9, 0)], spans)
+        self.assertEqual([1.5], [_hours(each) for each in (found.earliest,)])
+        self.assertEqual([1.5], [_hours(each) for each in found.slots])
+
+
+_BODY = {'name': 'a', 'start_date': 'now', 'events': [], 'reservations': [
+    {'resource_type': 'physical:host', 'min': 1, 'max': 1,
+     'hypervisor_properties': '', 'resource_properties': ''}]}
+
+
+def _hours(instant):
+    return (instant - world.NOON).total_seconds() / 3600

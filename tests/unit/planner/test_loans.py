@@ -1,0 +1,199 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import dataclasses
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.model import instants
+from ironic_reservations.planner import availability
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import loans
+from ironic_reservations.planner import offers
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import slides
+from tests.judges import oracle
+
+LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000,
+                       repair=250_000)
+EARLIEST, LATEST = 0, 18
+Kind = offers.Kind
+
+
+@st.composite
+def _lent(draw):
+    """Cases in which some hosts are loans for some of the demands."""
+    case = draw(oracle.cases())
+    until = draw(st.integers(2, 16))
+    return dataclasses.replace(case, demands=tuple(
+        dataclasses.replace(demand, lent=draw(st.integers(
+            0, (1 << case.nodes) - 1)), lent_until=until)
+        for demand in case.demands))
+
+
+def _plain(case):
+    """Give the case without hosts that are not lent for so long."""
+    return dataclasses.replace(case, demands=tuple(
+        dataclasses.replace(
+            demand, eligible=demand.eligible & ~(
+                demand.lent if demand.until > demand.lent_until else 0),
+            lent=0) for demand in case.demands))
+
+
+def _possible(case):
+    return oracle.exists(_plain(case),
+                         [demand.least for demand in case.demands])
+
+
+def _first(cases):
+    return next((case.demands for case in cases if _possible(case)), None)
+
+
+def _with(case, change):
+    return dataclasses.replace(case, demands=tuple(map(change,
+                                                       case.demands)))
+
+
+def _shifted(case, shift):
+    return _with(case, lambda each: dataclasses.replace(
+        each, start=each.start + shift, end=each.end + shift))
+
+
+def _cut(case, end):
+    return _with(case, lambda each: dataclasses.replace(
+        each, end=min(end, each.end)))
+
+
+class TestPlans(testtools.TestCase):
+
+    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.given(_lent())
+    def test_admission_is_what_can_be_assigned(self, case):
+        """What is refused is impossible, and no loan is kept too long."""
+        answer = planning.plan(case.timeline, case.demands)
+        best = oracle.best(_plain(case))
+        if isinstance(answer, plans.Refusal):
+            self.assertIsNone(best)
+            self.assertTrue(answer.cause.proved)
+            return
+        self.assertEqual(best, [len(granted) for granted in answer.granted])
+        for demand, granted in zip(case.demands, answer.granted, strict=True):
+            for each in granted:
+                self.assertTrue(each.until <= demand.lent_until
+                                or not demand.lent >> each.node & 1)
+
+    @hypothesis.settings(max_examples=150, deadline=None)
+    @hypothesis.given(_lent())
+    def test_offers_are_accepted_and_the_nearest(self, case):
+        """Earlier and shorter ones, too, that end in time for a loan."""
+        hypothesis.assume(isinstance(
+            planning.plan(case.timeline, case.demands), plans.Refusal))
+        found = offers.offers(case.timeline, case.demands, EARLIEST, LATEST,
+                              LIMITS)
+        for offer in found:
+            self.assertIsInstance(
+                planning.plan(case.timeline, offer.demands), plans.Plan)
+        made = {offer.kind: offer.demands for offer in found if offer.nearest}
+        begin = max(demand.start for demand in case.demands)
+        end = max(demand.end for demand in case.demands)
+        self.assertEqual(
+            _first(_shifted(case, shift)
+                   for shift in range(1, LATEST - end + 1)),
+            made.get(Kind.LATER))
+        self.assertEqual(
+            _first(_shifted(case, -shift) for shift in range(
+                1, min(demand.start for demand in case.demands)
+                - EARLIEST + 1)),
+            made.get(Kind.EARLIER))
+        self.assertEqual(
+            _first(_cut(case, cut) for cut in range(end - 1, begin, -1)),
+            made.get(Kind.SHORTER))
+
+    @hypothesis.settings(max_examples=150, deadline=None)
+    @hypothesis.given(_lent(), st.integers(0, 5))
+    def test_what_slides_finds_a_start_where_there_is_one(self, case, far):
+        """The last demand slides; what is not found is impossible."""
+        *firm, last = case.demands
+        one = slides.Sliding((last,), last.start, last.start + far)
+        possible = any(_possible(dataclasses.replace(case, demands=(
+            *firm, *one.at(start)))) for start in range(
+                one.earliest, one.latest + 1))
+        found = slides.slide(case.timeline, firm, [one], 1, LIMITS, 20_000,
+                             2_000_000_000)
+        self.assertEqual(possible, isinstance(found, slides.Slid))
+        self.assertTrue(possible or found is True)
+
+    def test_refusal_tells_which_hosts_are_not_lent_for_so_long(self):
+        wanted = bookings.Demand('demand', 0, 5, 2, 2, 0b011, 1, lent=0b101,
+                                 lent_until=5)
+        refused = planning.plan(oracle.Case((None,) * 3, (), ()).timeline,
+                                [wanted])
+        self.assertEqual((0b010, 0b001), (refused.demand.eligible,
+                                          refused.demand.lent))
+
+
+class TestLoans(testtools.TestCase):
+
+    LOANS = loans.Loans({'a': 0b0011, 'b': 0b0100}, 7)
+
+    def test_own_hosts_are_no_loans(self):
+        self.assertEqual([0b0100, 0b0011, 0b0111, 0b0111], [
+            self.LOANS.to(each) for each in ('a', 'b', 'c', None)])
+
+    def test_without_a_notice_nobody_lends(self):
+        demand = bookings.Demand('demand', 0, 5, 1, 1, 1)
+        for there in (loans.NONE, loans.Loans({'a': 1})):
+            self.assertEqual(0, there.to('b'))
+            self.assertIs(demand, there.limit(demand, 'b'))
+
+    def test_what_was_promised_is_kept(self):
+        demand = bookings.Demand('demand', 0, 9, 2, 2, 0b1111)
+        self.assertEqual(0b1010, self.LOANS.limit(
+            demand, 'c', 0b0010).within_loans().eligible)
+
+    @hypothesis.given(st.integers(0, 10**10), st.integers(0, 10**10),
+                      st.integers(1, 10**10))
+    def test_booking_may_move_to_a_loan_from_the_instant_told(self, now, end,
+                                                              notice):
+        """Neither sooner nor later."""
+        self.assertEqual(loans.since(end, notice) <= now,
+                         end <= loans.until(now, notice))
+
+    def test_notice_is_counted_in_whole_minutes(self):
+        minute = 60 * instants.SECOND
+        self.assertEqual(3 * minute, loans.until(minute + 5, 2 * minute + 7))
+
+
+class TestFreeCounts(testtools.TestCase):
+
+    @hypothesis.settings(max_examples=100, deadline=None)
+    @hypothesis.given(oracle.cases(), st.integers(0, 15), st.integers(0, 16),
+                      st.integers(0, 8), st.integers(1, 9))
+    def test_loans_are_free_until_they_are_over(self, case, lent, until,
+                                                start, length):
+        """At every instant; neighbours differ."""
+        nodes, now = (1 << case.nodes) - 1, case.timeline
+        spans = availability.free_beside_loans(
+            now, nodes, lent, until, start, start + length)
+        self.assertEqual([*range(start, start + length)], [
+            at for each in spans for at in range(each.start, each.end)])
+        for each in spans:
+            for at in range(each.start, each.end):
+                had = nodes & ~(lent if at >= until else 0)
+                self.assertEqual(availability.free_counts(
+                    now, had, at, at + 1)[0].free, each.free)
+        self.assertTrue(all(one.free != other.free for one, other
+                            in zip(spans, spans[1:], strict=False)))
