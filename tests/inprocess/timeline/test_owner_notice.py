@@ -94,8 +94,10 @@ class _Lives:
 
     def change(self, number, end):
         """Have a lease end at another time, if it can."""
+        # NOTE: one that is over stays as it is until it is cleaned up.
         there = [each for each in self.leasing.all()
-                 if each.status is not leases.LeaseStatus.TERMINATED]
+                 if each.end > self.world.clock()
+                 and each.status is not leases.LeaseStatus.TERMINATED]
         if not there:
             return
         lease = there[number % len(there)]
