@@ -43,6 +43,7 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
@@ -360,7 +361,7 @@ class Leasing:
         """Return the nodes and leases of which it knows what is not so."""
         now = self.world.clock()
         held = shown(self.engine.snapshots.snapshot(self.engine.database, now))
-        read = shown(snapshots.SnapshotCache(self.engine.conf).snapshot(
+        read = shown(cache.SnapshotCache(self.engine.conf).snapshot(
             self.engine.database, now))
         held.update((each.id, each) for each in lease_find.page(self.engine))
         with self.engine.database.snapshot() as connection:

@@ -15,7 +15,7 @@
 A row is written in the transaction that changes the node, so that it can be
 seen if and only if the change can.  Its number is given before the commit, so
 that one that is seen later may have a lower number; see
-:mod:`~ironic_reservations.engine.snapshots` for what is made of that.
+:mod:`~ironic_reservations.engine.snapshots.seen_changes`.
 """
 
 from __future__ import annotations

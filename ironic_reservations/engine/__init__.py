@@ -27,7 +27,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Engine:
     database: connection.Database
     clock: clock_module.Clock
     announcer: announce.Announcer
-    snapshots: snapshots.SnapshotCache
+    snapshots: cache.SnapshotCache
     ironic: ironic_client.Ironic | None = None
     placement: placement_client.Placement | None = None
     nova: nova_client.Nova | None = None
@@ -77,7 +77,7 @@ def build(conf: cfg.ConfigOpts,
                   clock=clock or db_clock.DatabaseClock(
                       database, conf.database.max_clock_skew),
                   announcer=announce.Announcer(conf),
-                  snapshots=snapshots.SnapshotCache(conf), ironic=ironic,
+                  snapshots=cache.SnapshotCache(conf), ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)
                              if conf.placement.enabled else None),
                   nova=(nova_client.Nova.over_http(conf)

@@ -30,6 +30,9 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.snapshots import cache as snapshot_cache
+from ironic_reservations.engine.snapshots import readings
+from ironic_reservations.engine.snapshots import seen_changes
 from ironic_reservations.planner import planning
 from tests import leasing
 from tests import world
@@ -237,7 +240,7 @@ class TestChanges(_TestCase):
 
     @contextlib.contextmanager
     def no_time_passes(self):
-        with mock.patch.object(snapshots, '_COMPARED', 3600):
+        with mock.patch.object(snapshot_cache, '_COMPARED', 3600):
             yield
 
     def test_own_are_known(self):
@@ -280,7 +283,7 @@ class TestChanges(_TestCase):
         with self.no_time_passes():
             self.older_release(lambda: self.other.create(1, 2))
             self.assertEqual(set(), self.promised(self.quick()))
-        with mock.patch.object(snapshots, '_COMPARED', 0):
+        with mock.patch.object(snapshot_cache, '_COMPARED', 0):
             found = self.quick()
         self.assertTrue(found.compared)
         self.assertEqual(1, len(self.promised(found)))
@@ -331,32 +334,34 @@ class TestChanges(_TestCase):
         with self.no_time_passes():
             self.other.create(1, 2)
             self.quick()
-            seen = self.cache._seq
+            changes = self.cache._changes
+            seen = changes.last
             with self.engine.database.write() as connection:
                 connection.execute(sa.insert(tables.changes).values(
                     seq=seen + 3, node_uuid=self.node(0), generation=0))
             self.quick()
-            self.assertEqual({seen + 1, seen + 2}, {*self.cache._missing})
+            self.assertEqual({seen + 1, seen + 2}, {*changes.missing})
             self.older_release(lambda: self.other.create(1, 2))
             (node, generation), = [
                 (uuid, node.generation) for uuid, node in self.nodes().items()
-                if node.generation > self.cache._versions[uuid].generation]
+                if not self.cache._versions.are_at({uuid: node.generation})]
             with self.engine.database.write() as connection:
                 connection.execute(sa.insert(tables.changes).values(
                     seq=seen + 1, node_uuid=node, generation=generation))
             self.assertEqual(2, len(self.promised(self.quick())))
             self.quick()
-            self.assertEqual({seen + 2}, {*self.cache._missing})
-            with mock.patch.object(snapshots, '_OPEN', 0):
+            self.assertEqual({seen + 2}, {*changes.missing})
+            with mock.patch.object(seen_changes, '_OPEN', 0):
                 self.quick()
-            self.assertEqual({}, self.cache._missing)
+            self.assertEqual({}, changes.missing)
 
     def test_no_more_than_some_are_asked_for_again(self):
-        self.cache._note([(10 ** 9, self.node(0), 0)])
-        self.assertEqual(100, len(self.cache._missing))
-        self.cache._note([(2 * 10 ** 9, self.node(0), 0)])
-        self.assertEqual(100, len(self.cache._missing))
-        self.assertEqual(2 * 10 ** 9 - 1, max(self.cache._missing))
+        changes = seen_changes.SeenChanges()
+        changes.note([(10 ** 9, self.node(0), 0)])
+        self.assertEqual(100, len(changes.missing))
+        changes.note([(2 * 10 ** 9, self.node(0), 0)])
+        self.assertEqual(100, len(changes.missing))
+        self.assertEqual(2 * 10 ** 9 - 1, max(changes.missing))
 
     def node(self, number):
         return self.snapshot().generation(number)[0]
@@ -427,13 +432,13 @@ class TestTogether(_TestCase):
 
     def run_together(self, act, count):
         """Have one read, and others come while it does."""
-        waiting, join = [], snapshots._Reading.join
+        waiting, join = [], readings.Reading.join
 
         def joined(reading):
             waiting.append(reading)
             join(reading)
         with mock.patch.object(self.cache, '_read', self.slow), (
-                mock.patch.object(snapshots._Reading, 'join', joined)):
+                mock.patch.object(readings.Reading, 'join', joined)):
             first, one = self.start(1)
             self.assertTrue(self.began.wait(30))
             act()
@@ -479,7 +484,7 @@ class TestTogether(_TestCase):
             self.assert_sound()
 
     def test_reading_that_never_ends_keeps_nobody_for_long(self):
-        with mock.patch.object(snapshots, '_PATIENCE', 0.1), (
+        with mock.patch.object(readings, '_PATIENCE', 0.1), (
                 mock.patch.object(self.cache, '_read', self.slow)):
             first, _ = self.start(1)
             self.assertTrue(self.began.wait(30))
@@ -501,7 +506,8 @@ class TestTogether(_TestCase):
 
     def test_half_of_a_change_is_forgotten(self):
         self.other.create(1, 2)
-        with mock.patch.object(self.cache, '_draw', side_effect=ValueError):
+        with mock.patch.object(self.cache._copy, '_draw',
+                               side_effect=ValueError):
             self.assertRaises(ValueError, self.snapshot)
         self.assertEqual(1, len(self.promised()))
         self.assert_sound()
@@ -519,13 +525,13 @@ class TestFill(_TestCase):
 
     def test_filled(self):
         self.leasing.hosts(2)
-        cache = snapshots.SnapshotCache(self.engine.conf)
+        cache = snapshot_cache.SnapshotCache(self.engine.conf)
         self.assertFalse(cache.filled)
         cache.fill(self.engine.database, self.world.clock).join(30)
         self.assertTrue(cache.filled)
 
     def test_tried_again_after_a_failure(self):
-        cache = snapshots.SnapshotCache(self.engine.conf)
+        cache = snapshot_cache.SnapshotCache(self.engine.conf)
         for error in (errors.DatabaseUnavailable('gone'), ValueError('x')):
             with mock.patch.object(cache, '_read', side_effect=error):
                 cache.fill(self.engine.database, self.world.clock).join(30)
@@ -534,7 +540,7 @@ class TestFill(_TestCase):
         self.assertTrue(cache.filled)
 
     def test_begun_once(self):
-        cache = snapshots.SnapshotCache(self.engine.conf)
+        cache = snapshot_cache.SnapshotCache(self.engine.conf)
         go_on = threading.Event()
         with mock.patch.object(cache, '_read',
                                side_effect=lambda *_: go_on.wait(30)):

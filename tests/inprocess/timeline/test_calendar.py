@@ -17,7 +17,7 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.engine import calendar
-from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import calendar as model
 from tests import leasing
 from tests import world
@@ -38,7 +38,7 @@ class _Calendars:
         url = self.useFixture(migrated.Database(self.kind)).url
         self.world = self.useFixture(world.World(
             url, leases__cleaning_time=1800))
-        patched = mock.patch.object(snapshots, '_COMPARED', -1)
+        patched = mock.patch.object(cache, '_COMPARED', -1)
         patched.start()
         self.addCleanup(patched.stop)
         self.leasing = leasing.Leasing(self.world)

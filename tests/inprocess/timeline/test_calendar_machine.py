@@ -23,7 +23,7 @@ import hypothesis
 from hypothesis import stateful
 from hypothesis import strategies as st
 
-from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import cache
 from tests.inprocess.timeline import calendars
 from tests.inprocess.timeline import lease_machine
 
@@ -38,7 +38,7 @@ class Calendars(lease_machine.Leases):
         super().__init__()
         self.world.conf.set_override('cleaning_time', 900, 'leases')
         # NOTE: so that nothing is seen a second late.
-        self.compared = mock.patch.object(snapshots, '_COMPARED', -1)
+        self.compared = mock.patch.object(cache, '_COMPARED', -1)
         self.compared.start()
         self.calendars = calendars.Calendars(self.world)
         self.processes = {}

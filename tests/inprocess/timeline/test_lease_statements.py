@@ -23,8 +23,8 @@ from ironic_reservations import errors
 from ironic_reservations.engine import availability
 from ironic_reservations.engine import calendar
 from ironic_reservations.engine import limits
-from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import calendar as calendar_model
 from tests import leasing
 from tests import world
@@ -228,7 +228,7 @@ class TestLeaseStatements(world.TestCase):
                     start, start + datetime.timedelta(days=90), None, rows,
                     None, limit)
                 drawn = []
-                with mock.patch.object(snapshots, '_COMPARED', 3600):
+                with mock.patch.object(cache, '_COMPARED', 3600):
                     seen[nodes, limit, rows] = (
                         self.statements(lambda w=wanted, d=drawn, c=calendars:
                                         d.append(c.look(w, viewer)

@@ -23,7 +23,8 @@ import sqlalchemy as sa
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import cache
+from ironic_reservations.engine.snapshots import seen_changes
 from tests import leasing
 from tests import world
 from tests.real import migrated
@@ -79,14 +80,14 @@ class _Snapshots:
         """
         there = leasing.Leasing(self.world)
         there.hosts(3)
-        cache = self.world.engine.snapshots
+        kept = self.world.engine.snapshots
         database = self.database
 
         def generations(compared):
-            found = cache.snapshot(database, self.world.clock(),
-                                   compared=compared)
+            found = kept.snapshot(database, self.world.clock(),
+                                  compared=compared)
             return dict(found.generation(number) for number in range(3))
-        with mock.patch.object(snapshots, '_COMPARED', 3600):
+        with mock.patch.object(cache, '_COMPARED', 3600):
             before = generations(True)
             first, second, third = before
             known = self.numbers()
@@ -110,7 +111,7 @@ class _Snapshots:
             now = {**before, first: before[first] + 1,
                    second: before[second] + 1}
             self.assertEqual(now, generations(False))
-            with mock.patch.object(snapshots, '_OPEN', 0), (
+            with mock.patch.object(seen_changes, '_OPEN', 0), (
                     contextlib.ExitStack()) as early:
                 # NOTE: one that was open for longer than is remembered.
                 late = early.enter_context(database.write())

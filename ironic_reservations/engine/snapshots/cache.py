@@ -1,0 +1,295 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What this process knows of all hosts, kept from one request to the next.
+
+What this process has committed itself is put in from memory
+(:meth:`SnapshotCache.commit`); what others have committed is read.
+
+**Comparing.** Each change of a node's bookings raises the generation of its
+row, each change of what Ironic says its revision, and a number of a row is
+given once.  So one sum for each 64 rows tells whether anything has changed,
+and where.  Generations are what is compared, never the order in which
+transactions become visible: nothing can be overtaken.  What is read is read
+at one moment of the database.
+
+**Changes.** Sums cost the database the more the more nodes there are.  So who
+changes nodes writes it down (:mod:`~ironic_reservations.db.changes`), and who
+does not need to know for sure reads what is newer than what is known: mostly
+nothing but what this process has written itself.  Numbers are given before
+the commit, and may be seen late; so those that were left out are asked for
+again for a while.  What is not found so, since it was open for longer or
+comes from the release before, which writes nothing down, is found by
+comparing: once a second, before anything is refused, and after an attempt
+that was outrun.  Changes tell that there is something to be read, and what
+is read is compared; so nothing is ever known by half.
+
+**What this process commits** names the generations that it was planned on.
+It is put in if these are what the snapshot has, for all of its nodes, or else
+it is left to be read as if others had made it.  Both give the same: between
+the moment of the snapshot and such a commit nobody else has changed one of
+these nodes, and what others have done to other nodes does not matter to them.
+
+**No lock is held while the database is asked.** A reading takes hold of the
+snapshot twice, for a moment: to tell what has to be read, and to put in what
+has been.  What is committed in between is newer than what was read, and
+stays.  One reading serves all who came before it began; they wait for it.
+
+A snapshot that has been outrun costs another attempt and nothing else: the
+commit names the generations, and the database compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import datetime
+import os
+import threading
+
+from oslo_config import cfg
+from oslo_log import log
+
+from ironic_reservations import clock as clock_module
+from ironic_reservations import errors
+from ironic_reservations.db import changes as db_changes
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import passages as db_passages
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import node_versions
+from ironic_reservations.engine.snapshots import readings
+from ironic_reservations.engine.snapshots import rows
+from ironic_reservations.engine.snapshots import seen_changes
+from ironic_reservations.engine.snapshots import working_copy
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
+
+LOG = log.getLogger(__name__)
+
+#: More nodes than this are read by reading all of them.
+_FEW = 500
+#: After so many seconds all nodes are compared.
+_COMPARED = 1.0
+
+
+class SnapshotCache:
+    """Keeps the snapshot of a process.
+
+    :param conf: [leases] cleaning_time, owner_notice.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._begin_process()
+
+    def _begin_process(self) -> None:
+        """Begin with nothing: a fork takes no waiting thread along."""
+        self._pid = os.getpid()
+        # NOTE: held for what is done in memory, and for nothing else.
+        self._lock = threading.Lock()
+        self._running: readings.Reading | None = None
+        self._next: readings.Reading | None = None
+        self._filling: threading.Thread | None = None
+        #: Whether all hosts have been read.
+        self.filled = False
+        self._forgotten = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._forgotten += 1
+        self._versions = node_versions.Versions()
+        self._changes = seen_changes.SeenChanges()
+        self._copy = working_copy.WorkingCopy(self._conf)
+        #: When all nodes were compared.
+        self._compared: float | None = None
+
+    def snapshot(self, database: db_connection.Database,
+                 now: datetime.datetime,
+                 wanted: Iterable[requirements.Requirement] = (),
+                 compared: bool = True) -> snapshots.Snapshot:
+        """Return a snapshot with all that was committed before the call.
+
+        :param wanted: requirements that the caller will ask about.
+        :param compared: whether that has to be so for sure; nobody is refused
+            anything, or told, otherwise.
+        :raises DatabaseUnavailable: nothing can be read.
+        :raises Conflict: another transaction was in the way.
+        :raises Contention: others read it, and take too long.
+        """
+        if self._pid != os.getpid():
+            self._begin_process()
+        with self._lock:
+            reading, before = self._next, self._running
+            leads = reading is None
+            if reading is None:
+                reading = self._next = readings.Reading()
+            reading.compares |= compared
+        if leads:
+            self._lead(reading, before, database, now)
+        else:
+            reading.join()
+        with self._lock, self._whole():
+            return self._copy.take(now, wanted, self._versions.sums(),
+                                   reading.compares)
+
+    def confirm(self, database: db_connection.Database,
+                found: snapshots.Snapshot) -> None:
+        """Check that what a refusal rests on is so for sure.
+
+        :param found: what was planned on.
+        :raises Conflict: it is not.
+        """
+        if not found.compared and self.snapshot(
+                database, found.now).timeline is not found.timeline:
+            raise db_connection.Conflict('another host may do by now')
+
+    def fill(self, database: db_connection.Database,
+             clock: clock_module.Clock) -> threading.Thread:
+        """Return a thread that reads all hosts, unless that is done.
+
+        To be called before the first request that needs them, so that it
+        does not have to wait for them.
+        """
+        if self._pid != os.getpid():
+            self._begin_process()
+        with self._lock:
+            filling = self._filling
+            if filling is None or not (filling.is_alive() or self.filled):
+                filling = self._filling = threading.Thread(
+                    target=self._fill, args=(database, clock), daemon=True,
+                    name='ironic-reservations-snapshot')
+                filling.start()
+            return filling
+
+    def _fill(self, database: db_connection.Database,
+              clock: clock_module.Clock) -> None:
+        try:
+            self.snapshot(database, clock())
+        except (errors.ReservationError, db_connection.Conflict) as exc:
+            LOG.warning('The timeline could not be read yet: %s', exc)
+        except Exception:
+            LOG.exception('The timeline could not be read')
+
+    def _lead(self, reading: readings.Reading,
+              before: readings.Reading | None,
+              database: db_connection.Database,
+              now: datetime.datetime) -> None:
+        """Read for all who have come until the reading begins."""
+        error: BaseException | None = None
+        try:
+            if before is not None:
+                before.wait()
+            with self._lock:
+                self._running, self._next = reading, None
+                # NOTE: from now on nobody joins it.
+                reading.compares |= self._is_due()
+            newer = [] if reading.compares else self._newer(database)
+            with self._lock:
+                reading.compares |= not self._versions.know(newer)
+            if reading.compares:
+                self._read(database, now)
+            with self._lock:
+                self._changes.note(newer)
+        except BaseException as exc:
+            error = exc
+            raise
+        finally:
+            with self._lock:
+                if self._next is reading:
+                    self._next = None
+                if self._running is reading:
+                    self._running = None
+            reading.finish(error)
+
+    def _is_due(self) -> bool:
+        """Return whether it is time to compare."""
+        return (self._compared is None
+                or clock_module.elapsed() - self._compared > _COMPARED)
+
+    def _newer(self, database: db_connection.Database
+               ) -> list[seen_changes.Change]:
+        """Return the changes that have not been seen."""
+        with self._lock:
+            since, missing = self._changes.last, list(self._changes.missing)
+        with database.read() as connection:
+            return db_changes.read_since(connection, since, missing)
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Have half of a change never pass for the whole."""
+        try:
+            yield
+        except BaseException:
+            self._forget()
+            raise
+
+    def _read(self, database: db_connection.Database,
+              now: datetime.datetime) -> None:
+        """Put in what others have changed."""
+        with self._lock:
+            before, forgotten = self._versions.begin_reading(), self._forgotten
+            busy = self._copy.busy()
+        begun = clock_module.elapsed()
+        with database.snapshot() as connection:
+            sums, last = db_nodes.read_sums(connection)
+            buckets = {bucket for bucket in sums.keys() | before.keys()
+                       if sums.get(bucket) != before.get(bucket)}
+            versions: dict[str, node_versions.Version] = {}
+            if buckets:
+                versions = {uuid: node_versions.Version(*version)
+                            for uuid, version in db_nodes.read_versions(
+                                connection, buckets if before and len(buckets)
+                                <= _FEW else None).items()}
+            with self._lock:
+                changed = self._versions.changed(buckets, versions)
+            if busy:
+                # NOTE: that nobody uses a node any more raises nothing.
+                changed |= busy - db_passages.read_busy(
+                    connection, busy).keys()
+            read = rows.read(
+                connection, now, changed if len(changed) <= _FEW else None
+            ) if changed else {}
+        with self._lock:
+            if self._forgotten != forgotten:
+                raise db_connection.Conflict('it has to be read anew')
+            with self._whole():
+                self._copy.put(self._versions.put(
+                    changed, buckets, versions, sums), read, now)
+                self._changes.go_on_from(last, bool(before))
+            self._compared, self.filled = begun, True
+
+    def commit(self, generations: Mapping[str, int],
+               now: datetime.datetime,
+               removed: Iterable[leases.NodeBooking] = (),
+               added: Iterable[snapshots.Promised] = (),
+               homes: Mapping[leases.NodeBooking, str] | None = None
+               ) -> None:
+        """Put in what this process has committed, if that can be told.
+
+        Called after the commit.  Where the snapshot is not what was planned
+        on, nothing is done; then it is read.
+
+        :param generations: that the commit named.
+        :param removed: bookings that are not, or not as they were.
+        :param added: those that are new, or as they are now; with what they
+            ask for.
+        :param homes: the new nodes of bookings that have moved.
+        """
+        with self._lock, self._whole():
+            if (self._pid == os.getpid()
+                    and self._versions.are_at(generations)
+                    and self._copy.commit(generations.keys(), now, removed,
+                                          added, homes or {})):
+                self._versions.advance(generations)

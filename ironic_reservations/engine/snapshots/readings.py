@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A reading of the database that several requests share."""
+
+from __future__ import annotations
+
+import threading
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+
+#: How long, in seconds, a reading is waited for.
+_PATIENCE = 10
+
+
+class Reading:
+    """A reading of the database, and those who wait for it."""
+
+    def __init__(self) -> None:
+        #: Whether one of them has to know for sure.
+        self.compares = False
+        self._done = threading.Event()
+        self._error: BaseException | None = None
+
+    def finish(self, error: BaseException | None) -> None:
+        """Let go on those who wait."""
+        self._error = error
+        self._done.set()
+
+    def wait(self) -> None:
+        """Wait until it is finished, however it ends.
+
+        :raises Contention: that takes too long.
+        """
+        if not self._done.wait(_PATIENCE):
+            raise errors.Contention(
+                'Too many requests wait for the timeline to be read, which '
+                'takes the database long. Nothing was changed; try again.')
+
+    def join(self) -> None:
+        """Wait until it is finished, and share what came of it.
+
+        :raises DatabaseUnavailable: nothing could be read.
+        :raises Conflict: something else came in between.
+        :raises Contention: it takes too long.
+        """
+        self.wait()
+        if isinstance(self._error, errors.DatabaseUnavailable
+                      | errors.Contention):
+            raise type(self._error)(str(self._error))
+        if self._error is not None:
+            raise db_connection.Conflict('another request failed to read')

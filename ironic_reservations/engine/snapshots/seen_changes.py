@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Which changes of nodes a process has seen, and which were left out.
+
+Numbers of changes are given before the commit, and may be seen late; so those
+that were left out are asked for again for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ironic_reservations import clock
+
+#: Numbers of changes that were left out are asked for again for so many
+#: seconds, and no more than so many.
+_OPEN = 10.0
+_MISSING = 100
+
+#: The number of a change, its node, and what generation that has.
+Change = tuple[int, str, int | None]
+
+
+class SeenChanges:
+    """The numbers of changes, as far as they have been seen.
+
+    :ivar last: the last one that has been.
+    :ivar missing: those before it that have not, and since when.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.missing: dict[int, float] = {}
+
+    def note(self, changes: Iterable[Change]) -> None:
+        """Remember which changes have been seen, and which were left out."""
+        now = clock.elapsed()
+        for seq, _, _ in changes:
+            self.missing.pop(seq, None)
+            if seq > self.last:
+                self._leave_out(seq - 1, now)
+                self.last = seq
+        self.missing = {seq: since for seq, since in [
+            *self.missing.items()][-_MISSING:] if now - since < _OPEN}
+
+    def go_on_from(self, last: int, known: bool) -> None:
+        """Go on from a change up to which all nodes have been compared.
+
+        NOTE: which of the numbers before it can be seen was not read, so
+        all of them are asked for again.
+
+        :param known: whether anything was known before.
+        """
+        if known:
+            self._leave_out(last, clock.elapsed())
+        self.last = last
+
+    def _leave_out(self, last: int, now: float) -> None:
+        for seq in range(max(self.last, last - _MISSING) + 1, last + 1):
+            self.missing[seq] = now

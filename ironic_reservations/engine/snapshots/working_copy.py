@@ -1,0 +1,284 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What snapshots are taken of: hosts that are written one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Set
+import dataclasses
+import datetime
+import heapq
+import uuid as uuid_module
+
+from oslo_config import cfg
+
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import lent_hosts
+from ironic_reservations.engine.snapshots import node_versions
+from ironic_reservations.model import instants
+from ironic_reservations.model import inventories
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
+from ironic_reservations.planner import fleet
+from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import standing
+from ironic_reservations.planner import timeline
+
+#: So many sets of hosts are kept for requirements that nobody books by.
+_SETS = 1000
+#: The number of a booking whose row has one that is not known here begins
+#: beyond all those that are.
+_LAST = 1 << 62
+
+
+class WorkingCopy:
+    """All hosts and what they are promised to, until something changes.
+
+    :param conf: [leases] cleaning_time, owner_notice.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._numbers: dict[str, int] = {}
+        self._uuids: list[str] = []
+        self._standings: list[standing.Standing | None] = []
+        self._known: list[requirements.Described | None] = []
+        self._sets: dict[requirements.Requirement, int] = {}
+        self._lent = lent_hosts.LentHosts(conf)
+        self._draft = timeline.Draft.empty([])
+        self._ready = self._usable = 0
+        self._turns: list[tuple[int, int]] = []
+        self._due: dict[int, int] = {}
+        #: The latest instant as of which anything was drawn.
+        self._latest = 0
+        self._busy: set[str] = set()
+        self._made = 0
+        self._fleet: fleet.Fleet | None = None
+        self._drawn: timeline.Timeline | None = None
+        self._seen: tuple[standing.Standing | None, ...] | None = None
+
+    def busy(self) -> set[str]:
+        """Return the nodes for which guarded requests are under way."""
+        return set(self._busy)
+
+    def commit(self, uuids: Set[str], now: datetime.datetime,
+               removed: Iterable[leases.NodeBooking],
+               added: Iterable[snapshots.Promised],
+               homes: Mapping[leases.NodeBooking, str]) -> bool:
+        """Put in what was committed, and return whether all of it is known.
+
+        If not, nothing is done.
+
+        :param uuids: the nodes whose generations were raised.
+        """
+        there = {uuid: here for uuid in uuids if uuid in self._numbers
+                 and (here := self._standings[self._numbers[uuid]])}
+        gone = {booking.uuid: booking.node_uuid
+                for booking in (*removed, *homes)}
+        new: dict[str, list[snapshots.Promised]] = {}
+        for each in added:
+            new.setdefault(each[0].node_uuid, []).append(each)
+        if there.keys() != uuids or not uuids >= {
+                *gone.values(), *new, *homes.values()}:
+            return False
+        for booking, home in homes.items():
+            found = _promised(there[booking.node_uuid], booking)
+            if found is None:
+                return False
+            new.setdefault(home, []).append((
+                dataclasses.replace(booking, node_uuid=home), *found[1:]))
+        if sum(row.uuid in gone for here in there.values()
+               for row, _ in here.promised) != len(gone):
+            return False
+        margin = self._margin()
+        for uuid, here in there.items():
+            number = self._numbers[uuid]
+            self._place(number, self._changed_by(
+                here, gone, new.get(uuid, ())), self._known[number])
+            self._draw(number, now, margin)
+        return True
+
+    def put(self, changed: Iterable[str],
+            read: Mapping[str, standing.Standing],
+            now: datetime.datetime) -> None:
+        """Put in hosts as they have been read.
+
+        :param changed: uuids of nodes; one that was not read is gone.
+        """
+        numbers: set[int] = set()
+        rebuilt = False
+        for uuid in changed:
+            here = read.get(uuid)
+            if here is not None and here.busy:
+                self._busy.add(uuid)
+            else:
+                self._busy.discard(uuid)
+            number = self._numbers.get(uuid)
+            if number is None:
+                if here is None:
+                    continue
+                number = self._append(uuid)
+            rebuilt |= self._place(
+                number, here,
+                None if here is None else requirements.describe(here.host))
+            numbers.add(number)
+        margin = self._margin()
+        for number in (range(len(self._uuids)) if rebuilt else numbers):
+            self._draw(number, now, margin)
+
+    def take(self, now: datetime.datetime,
+             wanted: Iterable[requirements.Requirement],
+             sums: node_versions.Sums, compared: bool) -> snapshots.Snapshot:
+        """Return what there is, as it stands at a time."""
+        wanted = set(wanted)
+        for requirement in wanted:
+            self._set(requirement)
+        margin = self._margin()
+        instant = instants.instant(now)
+        while self._turns and self._turns[0][0] <= instant:
+            turn, number = heapq.heappop(self._turns)
+            if self._due.get(number) == turn:
+                del self._due[number]
+                self._draw(number, now, margin)
+        if len(self._sets) > _SETS:
+            used = {requirement for each in self._standings if each
+                    for _, requirement in each.promised}
+            self._sets = {key: value for key, value in self._sets.items()
+                          if key in used or key in wanted}
+        if self._fleet is None:
+            self._fleet = fleet.Fleet(tuple(self._uuids))
+        if self._seen is None:
+            self._seen = tuple(self._standings)
+        if self._drawn is None:
+            self._drawn = self._draft.timeline()
+        return snapshots.Snapshot(
+            now, self._fleet, self._seen, self._drawn, self._ready,
+            self._usable, dict(self._sets), compared, snapshots.State(
+                sums, frozenset(self._busy), self._next_turn(), margin,
+                '' if instant >= self._latest else uuid_module.uuid4().hex),
+            self._lent.loans(instant))
+
+    def _next_turn(self) -> int | None:
+        while self._turns and self._due.get(
+                self._turns[0][1]) != self._turns[0][0]:
+            heapq.heappop(self._turns)
+        return self._turns[0][0] if self._turns else None
+
+    def _append(self, uuid: str) -> int:
+        number = len(self._uuids)
+        self._fleet = None
+        self._numbers[uuid] = number
+        self._uuids.append(uuid)
+        self._standings.append(None)
+        self._known.append(None)
+        self._draft.append(None)
+        return number
+
+    def _place(self, number: int, here: standing.Standing | None,
+               known: requirements.Described | None) -> bool:
+        """Put in a host.
+
+        :param known: what requirements are compared with.
+        :returns: whether a set has changed.
+        """
+        bit = 1 << number
+        self._seen = None
+        self._standings[number] = here
+        self._ready &= ~bit
+        self._usable &= ~bit
+        if here is not None:
+            self._ready |= bit if here.ready() else 0
+            self._usable |= bit if here.unfit() is None else 0
+        owned = self._lent.put(number, None if here is None
+                               else here.host.node.owner or None)
+        if known == self._known[number]:
+            return owned
+        self._known[number] = known
+        self._drawn = None
+        self._draft.resize(number, _capacity(known))
+        changed = owned
+        for requirement, members in self._sets.items():
+            meets = known is not None and requirement.met_by(known)
+            if meets != bool(members & bit):
+                self._sets[requirement] = members ^ bit
+                changed = True
+        return changed
+
+    def _set(self, requirement: requirements.Requirement) -> int:
+        if requirement not in self._sets:
+            self._sets[requirement] = fleet.mask(
+                number for number, known in enumerate(self._known)
+                if known is not None and requirement.met_by(known))
+        return self._sets[requirement]
+
+    def _changed_by(self, here: standing.Standing,
+                    gone: Mapping[str, str],
+                    new: Iterable[snapshots.Promised]) -> standing.Standing:
+        promised = [each for each in here.promised
+                    if each[0].uuid not in gone]
+        instances = dict(here.instances)
+        for booking, wanted, asked in new:
+            # NOTE: it counts as made last, which it is.
+            self._made += 1
+            promised.append((dataclasses.replace(
+                booking, id=booking.id or _LAST + self._made), wanted))
+            if asked is not None:
+                instances[booking.reservation_id] = asked
+        node = here.host.node
+        return dataclasses.replace(
+            here, promised=tuple(promised), instances=instances,
+            host=dataclasses.replace(here.host, node=dataclasses.replace(
+                node, generation=node.generation + 1)))
+
+    def _margin(self) -> int:
+        margin: int = self._conf.leases.cleaning_time * instants.SECOND
+        return margin
+
+    def _draw(self, number: int, now: datetime.datetime,
+              margin: int) -> None:
+        self._drawn = None
+        self._latest = max(self._latest, instants.instant(now))
+        here = self._standings[number]
+        if here is None:
+            # NOTE: nobody's, and never eligible again.
+            self._draft.write(number, [])
+            return
+        for _, requirement in here.promised:
+            self._set(requirement)
+        drawn, longer = self._lent.narrow(here, instance_standing.draw(
+            here, number, now, margin, self._set), now, margin)
+        self._draft.draw(number, drawn)
+        turn = min((each for each in (standing.turn(here, now), *longer)
+                    if each is not None), default=None)
+        if turn is not None and turn < self._due.get(number, turn + 1):
+            self._due[number] = turn
+            heapq.heappush(self._turns, (turn, number))
+
+
+def _promised(here: standing.Standing, booking: leases.NodeBooking
+              ) -> snapshots.Promised | None:
+    return next(((row, wanted, here.instances.get(row.reservation_id))
+                 for row, wanted in here.promised
+                 if row.uuid == booking.uuid), None)
+
+
+def _capacity(known: requirements.Described | None
+              ) -> shares.Capacity | None:
+    """Return what a host has for instances that share it, if they can."""
+    if known is None or not known.compute:
+        return None
+    return inventories.capacities(known.inventories)
+
