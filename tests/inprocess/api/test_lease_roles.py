@@ -130,7 +130,7 @@ class TestRoles(testtools.TestCase):
         told = set()
         for name, value in (
                 ('name', 'compute-1'), ('name', 'other'),
-                ('hypervisor_hostname', 'compute-1'), ('owner', 'red'),
+                ('hypervisor_hostname', 'compute-1'), ('owner', 'blue'),
                 ('node_uuid', host['node_uuid']), ('status', 'available'),
                 ('price', '9'), ('price', '8'), ('no_such_thing', '1')):
             for text in (f'["==", "${name}", "{value}"]',
@@ -149,7 +149,8 @@ class TestRoles(testtools.TestCase):
                            _OPERATOR)
         self.assertEqual(1, len(told), told)
         for text in ('["==", "$rack", "r1"]', '["==", "$vcpus", "4"]',
-                     '["==", "$resource_class", "gold"]'):
+                     '["==", "$resource_class", "gold"]',
+                     '["==", "$owner", "red"]'):
             self._send(served, 'GET', f'/v1/availability?{_DAY}'
                        f'&resource_properties={quote(text)}', 200, _MEMBER)
 
