@@ -20,7 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
+import dataclasses
+import math
 import threading
 
 from ironic_reservations import clock
@@ -28,12 +31,40 @@ from ironic_reservations import errors
 
 #: So many threads of this process wait for a row in the database.
 MOST = 4
-#: How long, in seconds, others wait for their turn to do so; and from when on
-#: they do not, since the row is not to be had.
+#: How long, in seconds, others wait for their turn to do so while nobody gets
+#: the row; and from when on they do not, since it is not to be had.
 _PATIENCE = 1.0
+#: How long they wait at most, while others get it one after the other,
+_LONGEST = 10.0
+#: unless more than so many threads want it.
+_MANY = 16
+
+
+@dataclasses.dataclass
+class _Row:
+    """Who waits for a row.
+
+    :ivar wanted: how many want it, those who wait for their turn, too.
+    :ivar since: when each of those who wait for it began.
+    :ivar had: when somebody last had got it.
+    """
+
+    wanted: int = 0
+    since: list[float] = dataclasses.field(default_factory=list)
+    had: float = -math.inf
+
+    @property
+    def full(self) -> bool:
+        return len(self.since) >= MOST
+
+    def stuck(self, now: float) -> bool:
+        """Check whether nobody has got it for too long."""
+        return self.full and max(min(self.since),
+                                 self.had) < now - _PATIENCE
+
 
 _changed = threading.Condition()
-_waiting: dict[str, list[float]] = {}
+_waiting: dict[str, _Row] = {}
 
 
 @contextlib.contextmanager
@@ -45,27 +76,49 @@ def turn(rows: Collection[str]) -> Iterator[None]:
     """
     begun = clock.elapsed()
     with _changed:
-        while any(len(_waiting.get(row, ())) >= MOST for row in rows):
-            left = begun + _PATIENCE - clock.elapsed()
-            if left <= 0 or any(_stuck(row, begun) for row in rows):
-                raise errors.Contention(
-                    'Too many requests wait for the same node, which another '
-                    'process keeps locked. Nothing was changed; try again.')
-            _changed.wait(left)
-        for row in rows:
-            _waiting.setdefault(row, []).append(begun)
+        theirs = {row: _waiting.setdefault(row, _Row()) for row in rows}
+        for there in theirs.values():
+            there.wanted += 1
+        try:
+            _wait(list(theirs.values()), begun)
+        except BaseException:
+            _leave(theirs)
+            raise
+        for there in theirs.values():
+            there.since.append(begun)
+    got = False
     try:
         yield
+        got = True
     finally:
         with _changed:
-            for row in rows:
-                there = _waiting[row]
-                there.remove(begun)
-                if not there:
-                    del _waiting[row]
+            for there in theirs.values():
+                there.since.remove(begun)
+                if got:
+                    there.had = clock.elapsed()
+            _leave(theirs)
             _changed.notify_all()
 
 
-def _stuck(row: str, now: float) -> bool:
-    there = _waiting.get(row, ())
-    return len(there) >= MOST and min(there) < now - _PATIENCE
+def _wait(rows: Collection[_Row], begun: float) -> None:
+    """Wait until none of some rows is full.
+
+    :raises Contention: that takes too long.
+    """
+    while full := [there for there in rows if there.full]:
+        had = begun if any(there.wanted > _MANY for there in full) else min(
+            max(begun, there.had) for there in full)
+        left = min(had + _PATIENCE, begun + _LONGEST) - clock.elapsed()
+        if left <= 0 or any(there.stuck(begun) for there in full):
+            raise errors.Contention(
+                'Too many requests wait for the same node, or for others of '
+                'the same project, and another process may keep it locked. '
+                'Nothing was changed; try again.')
+        _changed.wait(left)
+
+
+def _leave(rows: Mapping[str, _Row]) -> None:
+    for row, there in rows.items():
+        there.wanted -= 1
+        if not there.wanted:
+            del _waiting[row]

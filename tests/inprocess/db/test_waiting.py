@@ -81,6 +81,56 @@ class TestTurn(testtools.TestCase):
         other.join(30)
         self.assertTrue(let_in.is_set())
 
+    def pass_on(self, times):
+        """Let others get the row, and yet others wait for it meanwhile."""
+        left = iter(range(times))
+
+        def wait(condition, timeout):
+            self.ahead += 0.6
+            self.stack.pop_all().close()
+            if next(left, None) is not None:
+                self.fill()
+        self.enterContext(mock.patch.object(threading.Condition, 'wait',
+                                            wait))
+
+    def test_who_waits_behind_others_that_get_it_waits_on(self):
+        """Eight at once on a busy machine: one was told to try again."""
+        self.fill()
+        self.pass_on(5)
+        with waiting.turn(self.rows[:1]):
+            self.assertGreater(self.ahead, 3.0)
+
+    def test_who_waits_behind_others_does_not_wait_for_ever(self):
+        self.fill()
+        self.pass_on(1000)
+        self.assertRaises(errors.Contention,
+                          waiting.turn(self.rows[:1]).__enter__)
+        self.assertGreater(self.ahead, 9.0)
+        self.assertLess(self.ahead, 12.0)
+
+    def test_crowd_does_not_take_all_threads_along(self):
+        self.fill()
+        self.enterContext(mock.patch.object(waiting, '_MANY', waiting.MOST))
+        self.pass_on(1000)
+        self.assertRaises(errors.Contention,
+                          waiting.turn(self.rows[:1]).__enter__)
+        self.assertLess(self.ahead, 2.0)
+
+    def test_lock_that_could_not_be_had_is_nobodys_turn(self):
+        """Each of a dead host's waiters ends with an error of its own."""
+        turns = [waiting.turn(self.rows[:1]) for _ in range(waiting.MOST)]
+        for each in turns:
+            each.__enter__()
+        self.ahead = 2.0
+        fails = ZeroDivisionError()
+        with contextlib.suppress(ZeroDivisionError):
+            turns.pop().__exit__(type(fails), fails, None)
+        self.stack.enter_context(waiting.turn(self.rows[:1]))
+        self.assertRaises(errors.Contention,
+                          waiting.turn(self.rows[:1]).__enter__)
+        for each in turns:
+            self.stack.push(each.__exit__)
+
     def test_nothing_is_kept_of_rows_that_nobody_waits_for(self):
         before = dict(waiting._waiting)
         with contextlib.suppress(ZeroDivisionError), waiting.turn(self.rows):
