@@ -156,18 +156,24 @@ class Project:
                     before: leases.Lease | None = None) -> None:
         """Check what a lease takes, if it is more than it took before.
 
+        How many at once and how many hours are judged apart: a lease that
+        moves takes no more hours, but others may be there at its new time.
+
         :param before: the lease as it was; what the project holds must be
             without it.
         :raises LeaseLimit: the project may not have that much.
         """
         for kind in self._kinds:
             asked = _count(kind, lease)
-            if before is not None and (
-                    asked * _lasts(lease, self._now)
-                    <= _count(kind, before) * _lasts(before, self._now)
-                    and asked <= _count(kind, before)):
-                continue
-            self._check(kind, asked, lease.start, lease.end)
+            counted = kind
+            if before is not None:
+                had = _count(kind, before)
+                if asked <= had and _is_within(lease, before):
+                    counted = dataclasses.replace(counted, at_once=0)
+                if asked * _lasts(lease, self._now) <= (
+                        had * _lasts(before, self._now)):
+                    counted = dataclasses.replace(counted, hours=0)
+            self._check(counted, asked, lease.start, lease.end)
 
     def permits(self, ask: leases.LeaseAsk) -> bool:
         """Check whether the project may have a lease as it is asked for."""
@@ -442,6 +448,10 @@ def _instead(kind: _Kind) -> str:
 
 def _lasts(lease: leases.Lease, now: datetime.datetime) -> datetime.timedelta:
     return lease.end - max(lease.start, now)
+
+
+def _is_within(lease: leases.Lease, before: leases.Lease) -> bool:
+    return before.start <= lease.start and lease.end <= before.end
 
 
 def _ending(ask: leases.LeaseAsk, end: datetime.datetime,

@@ -15,6 +15,7 @@
 from ironic_reservations import errors
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 
@@ -213,3 +214,72 @@ class TestHog(_Limits):
         self.refused(1, 2)
         self.assertEqual([2], [len(lease.bookings)
                                for lease in self.leasing.all()])
+
+
+class TestMove(_Limits):
+    """What moves is counted where it goes, not by how long it lasts."""
+
+    def test_lease_that_moves_is_counted_at_its_new_time(self):
+        """Of the same length, it passed the limit: any number at once."""
+        self.limited(max_hosts_per_project=2, max_instances_per_project=1)
+        self.leasing.hosts(2, properties=leasing.sizes(4))
+        self.leasing.create(1, 3, leasing.wish(2))
+        lease = self.leasing.create(5, 7)
+        self.assert_limit(self.leasing.change, lease, start=1, end=3)
+        self.assert_limit(self.leasing.change, lease, start=2.5, end=4.5)
+        self.leasing.change(lease, start=3, end=5)
+        self.leasing.create(1, 3, leasing.instances())
+        lease = self.leasing.create(5, 7, leasing.instances())
+        self.assert_limit(self.leasing.change, lease, start=1, end=3)
+
+    def test_fewer_hosts_for_longer_are_counted_at_the_new_time(self):
+        """They take no more hours than before."""
+        self.limited(max_hosts_per_project=2)
+        self.leasing.create(3, 5, leasing.wish(2))
+        lease = self.leasing.create(1, 3, leasing.wish(2))
+        fewer = (leases.WishChange(lease.reservations[0].id, 1, 1),)
+        self.assert_limit(self.leasing.change, lease, end=5, wishes=fewer)
+        self.leasing.change(lease, wishes=fewer)
+
+    def test_move_of_a_lease_of_a_class_is_counted(self):
+        self.limited(max_hosts_per_class={'silver': 2})
+        silver = leasing.wish(2, properties=leasing.of_class('silver'))
+        self.leasing.create(1, 3, silver)
+        lease = self.leasing.create(5, 7, silver)
+        self.assert_limit(self.leasing.change, lease, start=1, end=3)
+
+    def test_move_that_takes_no_more_hours_needs_none(self):
+        """All hours are in use, and it only moves them."""
+        self.limited(max_host_hours_per_project=4)
+        lease = self.leasing.create(1, 3, leasing.wish(2))
+        self.assert_limit(self.leasing.change, lease, start=4, end=6.5)
+        lease = self.leasing.change(lease, start=4, end=6)
+        self.leasing.change(lease, end=8, wishes=(leases.WishChange(
+            lease.reservations[0].id, 1, 1),))
+
+    def test_limit_that_is_lowered_lets_a_lease_shrink(self):
+        """Where it is; elsewhere it is a new promise."""
+        self.limited()
+        lease = self.leasing.create(1, 4, leasing.wish(3))
+        self.leasing.world.conf.set_override('max_hosts_per_project', 1,
+                                             'leases')
+        self.leasing.change(lease, start=2, end=3)
+        self.leasing.resize(lease, 2, 2)
+        self.assert_limit(self.leasing.change, lease, start=5, end=6)
+
+    def test_two_leases_that_move_to_one_time_do_not_exceed_it_together(self):
+        """The later one is found out in the transaction that writes it."""
+        self.limited(max_hosts_per_project=1)
+        self.leasing.hosts(1, resource_class='gold')
+        one, two = (self.leasing.create(start, start + 2, leasing.wish(
+            properties=leasing.of_class(name)))
+            for start, name in ((3, 'silver'), (5, 'gold')))
+        other = leasing.Leasing(self.leasing.world,
+                                self.leasing.world.another_engine())
+        self.leasing.world.before_next_write(
+            lambda: other.change(one, start=1, end=3))
+        self.assertRaises(errors.LeaseLimit, self.leasing.change, two,
+                          start=1, end=3)
+        self.assertEqual(
+            [leasing.at(1), leasing.at(5)],
+            sorted(lease.start for lease in self.leasing.all()))
