@@ -184,6 +184,27 @@ class TestWaitlist(_Waitlist):
         self.assertEqual([(1, 3), (3, 5)],
                          [self.hours(each) for each in (one, other)])
 
+    def test_not_beyond_what_its_project_gets_meanwhile(self):
+        """Another lease is committed for the time that was planned."""
+        self.leasing.hosts(resource_class='gold')
+        self.leasing.hosts(resource_class='silver')
+        for name, value in (('project_limits', True),
+                            ('max_hosts_per_project', 1)):
+            self.engine.conf.set_override(name, value, 'leases')
+        gold, silver = (leasing.wish(properties=leasing.of_class(name))
+                        for name in ('gold', 'silver'))
+        first = self.leasing.create(0, 5, gold, project_id='others')
+        lease = self.queue(1, 3, gold)
+        self.assertEqual((5, 7), self.hours(lease))
+        self.leasing.end(first)
+        other = leasing.Leasing(self.leasing.world,
+                                self.leasing.world.another_engine())
+        self.leasing.world.before_next_write(
+            lambda: other.create(1, 3, silver))
+        self.assertEqual(0, self.pull())
+        self.assertEqual((5, 7), self.hours(lease))
+        self.assert_sound()
+
     def test_what_can_never_be_had_is_refused(self):
         self.leasing.hosts(1)
         self.assertRaises(errors.LeaseRefused, self.queue, 1, 3,
