@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import datetime
-import json
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
@@ -148,18 +147,7 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
                          caller.project_id)
     return Availability(classes, earliest, () if slots is None else _slots(
         engine, snapshot, wanted_hosts, (start, end), count, lasting, slots,
-        caller, (hypervisor_properties,
-                 _of_class(resource_properties, resource_class))))
-
-
-def _of_class(resource_properties: str, resource_class: str | None) -> str:
-    """Return the properties of a lease of hosts of one class only."""
-    if resource_class is None:
-        return resource_properties
-    named = ['==', '$resource_class', resource_class]
-    others = (json.loads(resource_properties) if resource_properties.strip()
-              else [])
-    return json.dumps(['and', others, named] if others else named)
+        caller, (hypervisor_properties, resource_properties), resource_class))
 
 
 def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
@@ -186,11 +174,12 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
 def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
            window: tuple[datetime.datetime, datetime.datetime], count: int,
            duration: datetime.timedelta, most: int,
-           caller: Caller, properties: tuple[str, str]
-           ) -> tuple[datetime.datetime, ...]:
+           caller: Caller, properties: tuple[str, str],
+           resource_class: str | None) -> tuple[datetime.datetime, ...]:
     """Return the first starts of leases that would be accepted.
 
     :param properties: that the leases would ask for.
+    :param resource_class: the one that they would ask for besides, if any.
     """
     begin, latest = window
     if begin <= snapshot.now:
@@ -203,6 +192,10 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
         with engine.database.snapshot() as connection:
             project = lease_limits.read(caller.allowed, connection,
                                         caller.project_id, snapshot.now)
+    if resource_class is not None:
+        # NOTE: as text beside what was asked for it could be too long, or
+        # nested too deep.
+        project = project.of_class(resource_class)
 
     def permits(demands: Sequence[bookings.Demand]) -> bool:
         start, end = (instants.moment(demands[0].start),

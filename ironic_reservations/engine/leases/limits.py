@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import copy
 import dataclasses
 import datetime
 import hashlib
@@ -119,6 +120,13 @@ class Project:
         """Return what more it may have, were it promised more than it is."""
         return Project(self._limits, [*self._held, *held], self._count,
                        self._now)
+
+    def of_class(self, resource_class: str) -> Project:
+        """Return what more it may have of hosts of one class only."""
+        project = copy.copy(self)
+        project._kinds = tuple(kind for kind in self._kinds if (
+            kind.resource_class in (None, resource_class)))
+        return project
 
     def check_one_more(self) -> None:
         """Check that the project may have one more lease.

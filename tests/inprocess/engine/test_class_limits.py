@@ -136,6 +136,29 @@ class TestHosts(world.TestCase):
             self.assertEqual([] if start is None else [leasing.at(start)],
                              list(found.slots), more)
 
+    def test_slots_of_a_class_of_properties_at_their_limits(self):
+        """The class is not put into them: they may be as large as may be."""
+        self.leasing.create(1, 3, leasing.wish(2, properties=_GOLD))
+        caller = availability.Caller(leasing.PROJECT, limits.of(
+            self.leasing.world.conf, 'leases'))
+        other = ['!=', '$id', 'x']
+        deep = ['==', '$id', 'x']
+        for _ in range(requirements.MAX_DEPTH - 1):
+            deep = ['not', deep]
+        long = json.dumps(other)
+        long = long.replace('x', 'x' * (requirements.MAX_LENGTH + 1
+                                        - len(long)))
+        for text in (
+                json.dumps(deep), long, '["!=", "$id", 1e999]',
+                json.dumps(['and', *[other] * requirements.MAX_TERMS],
+                           separators=(',', ':'))):
+            for name, start in (('gold', 3), ('tin', 1)):
+                self.assertEqual((leasing.at(start),), availability.look(
+                    self.leasing.engine, leasing.at(1), leasing.at(6),
+                    count=1, duration=3600, slots=1, caller=caller,
+                    resource_class=name, resource_properties=text).slots,
+                    (name, text[:40]))
+
 
 _CLASSES = ('gold', 'silver', '4')
 _TERMS = st.one_of(
