@@ -22,6 +22,7 @@ import datetime
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import class_admission
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.planner import allowance
@@ -103,8 +104,11 @@ def read(engine: Engine, project_id: str | None,
 def _by_class(held: Sequence[allowance.Held], allowed: limits.Limits,
               now: datetime.datetime) -> list[LimitUsage]:
     found = []
-    for resource_class in allowed.classes:
-        kind = [each for each in held if each.may_be_of(resource_class)]
+    classes = tuple(allowed.classes)
+    of = [class_admission.of_held(each, classes) for each in held]
+    for resource_class in classes:
+        kind = [each for each, names in zip(held, of, strict=True)
+                if resource_class in names]
         used = {'max_hosts_per_class': _most_at_once(kind, now),
                 'max_host_hours_per_class': round(
                     allowance.seconds_ahead(kind, now) / _HOUR)}

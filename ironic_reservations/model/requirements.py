@@ -21,6 +21,7 @@ comparison, not even ``!=``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
@@ -326,20 +327,21 @@ def parse(hypervisor_properties: str, resource_properties: str,
                        need, len(terms))
 
 
-# NOTE: a project has few texts, and asks for each of its limits.
-@functools.lru_cache(maxsize=1024)
-def admits_class(hypervisor_properties: str, resource_properties: str,
-                 resource_class: str) -> bool:
-    """Check whether hosts of a resource class could do for both texts.
+def admitted_classes(hypervisor_properties: str, resource_properties: str,
+                     classes: Iterable[str]) -> frozenset[str]:
+    """Return which resource classes hosts can be of that do for both texts.
 
     All other properties are taken for unknown: only comparisons with
     ``resource_class`` rule a class out.
 
+    :param classes: those that matter.
     :raises ValueError: a text is not of the grammar, or too large.
     """
-    holds, _ = parse(hypervisor_properties, resource_properties
-                     ).condition.outcomes({'resource_class': resource_class})
-    return holds
+    # NOTE: of all that a project has; what is asked for now stays in there.
+    condition = parse.__wrapped__(hypervisor_properties,
+                                  resource_properties).condition
+    return frozenset(name for name in classes if condition.outcomes(
+        {'resource_class': name})[0])
 
 
 def describe(host: leases.Host) -> Described:

@@ -18,8 +18,6 @@ from collections.abc import Iterable
 import dataclasses
 import datetime
 
-from ironic_reservations.model import requirements
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
@@ -34,12 +32,6 @@ class Held:
     whole: bool
     hypervisor_properties: str = ''
     resource_properties: str = ''
-
-    def may_be_of(self, resource_class: str) -> bool:
-        """Check whether it is a whole host that may be of a class."""
-        return self.whole and requirements.admits_class(
-            self.hypervisor_properties, self.resource_properties,
-            resource_class)
 
 
 def most_at_once(held: Iterable[Held], start: datetime.datetime,

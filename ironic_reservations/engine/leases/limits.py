@@ -19,6 +19,7 @@ Only what lasts is read, never what is over.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -35,6 +36,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import class_admission
 from ironic_reservations.engine import limits
 from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance
@@ -62,15 +64,19 @@ class _Kind:
     hours: int
     resource_class: str | None = None
 
-    def counts(self, held: allowance.Held) -> bool:
-        """Check whether something is of this kind."""
+    def counts(self, whole: bool, classes: Collection[str]) -> bool:
+        """Check whether something is of this kind.
+
+        :param classes: of which it may be.
+        """
         if self.resource_class is None:
-            return held.whole is self.whole
-        return held.may_be_of(self.resource_class)
+            return whole is self.whole
+        return self.resource_class in classes
 
 
 def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
-    return (
+    """Return what is counted of which there is a limit."""
+    return tuple(kind for kind in (
         _Kind(True, 'hosts', 'max_hosts_per_project',
               'max_host_hours_per_project', allowed.max_hosts_per_project,
               allowed.max_host_hours_per_project),
@@ -82,7 +88,7 @@ def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
                 'max_host_hours_per_class',
                 allowed.max_hosts_per_class.get(name, 0),
                 allowed.max_host_hours_per_class.get(name, 0), name)
-          for name in allowed.classes))
+          for name in allowed.classes)) if kind.at_once or kind.hours)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,14 +118,22 @@ class Project:
                  now: datetime.datetime) -> None:
         self._limits = allowed
         self._kinds = _kinds(allowed)
-        self._held = held
         self._count = count
         self._now = now
+        self._classes = tuple(allowed.classes)
+        self._admitted: dict[tuple[bool, str, str], frozenset[str]] = {}
+        self._held: dict[_Kind, list[allowance.Held]] = {
+            kind: [] for kind in self._kinds}
+        self._ahead = dict.fromkeys(self._kinds, 0.0)
+        self._add(held)
 
     def beside(self, held: Iterable[allowance.Held]) -> Project:
         """Return what more it may have, were it promised more than it is."""
-        return Project(self._limits, [*self._held, *held], self._count,
-                       self._now)
+        project = copy.copy(self)
+        project._held = {kind: [*there] for kind, there in self._held.items()}
+        project._ahead = dict(self._ahead)
+        project._add(held)
+        return project
 
     def of_class(self, resource_class: str) -> Project:
         """Return what more it may have of hosts of one class only."""
@@ -149,7 +163,7 @@ class Project:
         """
         mosts = [wish.most for wish in wishes]
         for kind in self._kinds:
-            places = _places(kind, wishes)
+            places = self._places(kind, wishes)
             least = sum(wishes[place].least for place in places)
             self._check(kind, least, begin, end)
             for room in self._rooms(kind, begin, end):
@@ -172,16 +186,16 @@ class Project:
         :raises LeaseLimit: the project may not have that much.
         """
         for kind in self._kinds:
-            asked = _count(kind, lease)
-            counted = kind
+            asked = self._taken(kind, lease)
+            kept = set()
             if before is not None:
-                had = _count(kind, before)
+                had = self._taken(kind, before)
                 if asked <= had and _is_within(lease, before):
-                    counted = dataclasses.replace(counted, at_once=0)
+                    kept.add(kind.at_once_option)
                 if asked * _lasts(lease, self._now) <= (
                         had * _lasts(before, self._now)):
-                    counted = dataclasses.replace(counted, hours=0)
-            self._check(counted, asked, lease.start, lease.end)
+                    kept.add(kind.hours_option)
+            self._check(kind, asked, lease.start, lease.end, kept)
 
     def permits(self, ask: leases.LeaseAsk) -> bool:
         """Check whether the project may have a lease as it is asked for."""
@@ -200,7 +214,7 @@ class Project:
         """
         try:
             for kind in self._kinds:
-                self._check(kind, _count(kind, lease), begin, end)
+                self._check(kind, self._taken(kind, lease), begin, end)
         except errors.LeaseLimit:
             return False
         return True
@@ -213,10 +227,10 @@ class Project:
         begin = start = ask.start or self._now
         for kind in self._kinds:
             asked = sum(ask.wishes[place].least
-                        for place in _places(kind, ask.wishes))
+                        for place in self._places(kind, ask.wishes))
             if not (asked and kind.at_once):
                 continue
-            full = allowance.beyond(self._of(kind), begin, ask.end,
+            full = allowance.beyond(self._held[kind], begin, ask.end,
                                     kind.at_once - asked)
             if full is not None:
                 start = max(start, full[1])
@@ -231,16 +245,16 @@ class Project:
         """
         begin = max(lease.start, self._now)
         for kind in self._kinds:
-            count = _count(kind, lease)
+            count = self._taken(kind, lease)
             if not count:
                 continue
             full = allowance.beyond(
-                self._of(kind), begin, end, kind.at_once - count
+                self._held[kind], begin, end, kind.at_once - count
             ) if kind.at_once else None
             if full is not None:
                 end = full[0]
             if kind.hours:
-                left = (kind.hours * _HOUR - self._ahead(kind)) // count
+                left = (kind.hours * _HOUR - self._ahead[kind]) // count
                 end = min(end, begin + datetime.timedelta(
                     seconds=max(0, left)))
         return end
@@ -257,9 +271,9 @@ class Project:
         longest = min(seconds)
         for kind in self._kinds:
             least = sum(ask.wishes[place].least
-                        for place in _places(kind, ask.wishes))
+                        for place in self._places(kind, ask.wishes))
             if kind.hours and least:
-                seconds.append((kind.hours * _HOUR - self._ahead(kind))
+                seconds.append((kind.hours * _HOUR - self._ahead[kind])
                                // least)
         for length in sorted({longest, min(seconds)}, reverse=True):
             if length < 1:
@@ -278,7 +292,7 @@ class Project:
         """Return what the project may have of some wishes, if of each one."""
         reduced = list(wishes)
         for kind in self._kinds:
-            places = _places(kind, wishes)
+            places = self._places(kind, wishes)
             for room in self._rooms(kind, begin, end):
                 left, others = room.left, len(places)
                 if left < others:
@@ -294,9 +308,13 @@ class Project:
         return tuple(reduced)
 
     def _check(self, kind: _Kind, asked: int, begin: datetime.datetime,
-               end: datetime.datetime) -> None:
+               end: datetime.datetime, kept: Collection[str] = ()) -> None:
+        """Check that there is room for something.
+
+        :param kept: the options of which it takes no more than it had.
+        """
         for room in self._rooms(kind, begin, end):
-            if asked and asked > room.left:
+            if asked and asked > room.left and room.option not in kept:
                 of_class = {} if kind.resource_class is None else {
                     'resource_class': kind.resource_class}
                 raise errors.LeaseLimit(
@@ -307,7 +325,7 @@ class Project:
     def _rooms(self, kind: _Kind, begin: datetime.datetime,
                end: datetime.datetime) -> Iterator[_Room]:
         if kind.at_once:
-            used = allowance.most_at_once(self._of(kind),
+            used = allowance.most_at_once(self._held[kind],
                                           max(begin, self._now), end)
             yield _Room(
                 kind.at_once_option, kind.at_once, used,
@@ -316,7 +334,7 @@ class Project:
                 f'time ([leases] {kind.at_once_option}), and has {used} of '
                 'them in that window.')
         if kind.hours:
-            ahead = self._ahead(kind)
+            ahead = self._ahead[kind]
             length = (end - max(begin, self._now)).total_seconds()
             left = max(0, int((kind.hours * _HOUR - ahead) // max(1, length)))
             yield _Room(
@@ -326,11 +344,39 @@ class Project:
                 f'{kind.hours_option}), and has {ahead / _HOUR:.0f}; for '
                 f'{length / _HOUR:.1f} hours it can have {left} more.')
 
-    def _of(self, kind: _Kind) -> list[allowance.Held]:
-        return [each for each in self._held if kind.counts(each)]
+    def _add(self, held: Iterable[allowance.Held]) -> None:
+        """Count what it is promised, by its kinds."""
+        for each in held:
+            classes = self._may_be_of(each)
+            seconds = allowance.seconds_ahead((each,), self._now)
+            for kind, there in self._held.items():
+                if kind.counts(each.whole, classes):
+                    there.append(each)
+                    self._ahead[kind] += seconds
 
-    def _ahead(self, kind: _Kind) -> float:
-        return allowance.seconds_ahead(self._of(kind), self._now)
+    def _may_be_of(self, held: allowance.Held) -> frozenset[str]:
+        """Return of which classes something may be, found out once."""
+        key = (held.whole, held.hypervisor_properties,
+               held.resource_properties)
+        found = self._admitted.get(key)
+        if found is None:
+            found = self._admitted[key] = class_admission.of_held(
+                held, self._classes)
+        return found
+
+    def _places(self, kind: _Kind, wishes: Sequence[leases.Wish]
+                ) -> list[int]:
+        return [place for place, wish in enumerate(wishes)
+                if self._counts(kind, wish)]
+
+    def _taken(self, kind: _Kind, lease: leases.Lease) -> int:
+        return sum(_there(each) for each in lease.reservations
+                   if self._counts(kind, each))
+
+    def _counts(self, kind: _Kind,
+                asked: leases.Wish | leases.LeaseReservation) -> bool:
+        one = _one(asked, _ANY_TIME, _ANY_TIME)
+        return kind.counts(one.whole, self._may_be_of(one))
 
 
 def read(allowed: limits.Limits, connection: sa.Connection,
@@ -426,16 +472,6 @@ def _one(asked: leases.Wish | leases.LeaseReservation,
     return allowance.Held(
         begin, end, asked.resource_type == leases.PHYSICAL_HOST,
         asked.hypervisor_properties, asked.resource_properties)
-
-
-def _places(kind: _Kind, wishes: Sequence[leases.Wish]) -> list[int]:
-    return [place for place, wish in enumerate(wishes)
-            if kind.counts(_one(wish, _ANY_TIME, _ANY_TIME))]
-
-
-def _count(kind: _Kind, lease: leases.Lease) -> int:
-    return sum(_there(each) for each in lease.reservations
-               if kind.counts(_one(each, lease.start, lease.end)))
 
 
 def _there(each: leases.LeaseReservation) -> int:

@@ -20,9 +20,12 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
+from ironic_reservations.engine import class_admission
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.model import requirements
+from ironic_reservations.planner import allowance
 from tests import leasing
 from tests import world
 
@@ -184,8 +187,8 @@ class TestAdmits(world.TestCase):
         if rack is not None:
             known['rack'] = rack
         if requirements.parse('', text).matches(known):
-            self.assertTrue(requirements.admits_class('', text, name))
-            self.assertTrue(requirements.admits_class(text, '', name))
+            for texts in (('', text), (text, '')):
+                self.assertIn(name, class_admission.of(*texts, _CLASSES))
 
 
 @st.composite
@@ -221,3 +224,30 @@ class TestNeverMore(world.TestCase):
             at = leasing.at(0) + datetime.timedelta(minutes=30 * half)
             self.assertGreaterEqual(2, sum(
                 each.starts_at <= at < each.ends_at for each in held))
+
+
+class TestCost(world.TestCase):
+
+    def test_each_text_is_read_once_whatever_is_counted(self):
+        """Not for each class, limit and start, nor where it is written."""
+        texts = [json.dumps(['and', ['==', '$resource_class', 'gold'],
+                             ['!=', '$name', f'{number} {world.new_uuid()}']])
+                 for number in range(1500)]
+        allowed = limits.Limits(
+            max_hosts_per_class={'gold': 3, 'silver': 3},
+            max_host_hours_per_class={'gold': 9000, 'silver': 9000})
+        read = []
+        found = requirements._text
+        self.patch(requirements, '_text', lambda source, text: (
+            read.append(text), found(source, text))[1])
+
+        def project():
+            return lease_limits.Project(allowed, [allowance.Held(
+                leasing.at(2), leasing.at(3), True, '', text)
+                for text in texts for _ in range(2)], 0, leasing.at(0))
+        for start, there in ((1, True), (2, False), (3, True)):
+            for _ in range(2):
+                self.assertIs(there, project().permits(leasing.ask(
+                    start, start + 1, leasing.wish(properties=_GOLD))))
+        wanted = set(texts)
+        self.assertEqual(len(texts), sum(text in wanted for text in read))
