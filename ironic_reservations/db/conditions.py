@@ -197,7 +197,8 @@ def requirements(now: datetime.datetime,
 
 
 def obstacle(now: datetime.datetime, hosts: bool,
-             unheld: Mapping[str, str]) -> sa.ColumnElement[str | None]:
+             unheld: Mapping[str, str],
+             full: Mapping[str, str]) -> sa.ColumnElement[str | None]:
     """Return what keeps a row of ``nodes`` from being picked.
 
     The twin is ``pick.pick``: what will not pass by itself comes first, and a
@@ -205,6 +206,7 @@ def obstacle(now: datetime.datetime, hosts: bool,
 
     :param hosts: whether hosts of leases will do.
     :param unheld: nodes that could not be held in Placement, and the cause.
+    :param full: resource classes that may not be had, and the cause.
     """
     # CASE WHEN NOT reservable THEN 'not_reservable' ... END
     # NOTE: a state that is not known is no state to be had in.
@@ -214,6 +216,8 @@ def obstacle(now: datetime.datetime, hosts: bool,
         *((_n.uuid.in_([uuid for uuid, each in unheld.items()
                         if each == code]), code)
           for code in sorted(set(unheld.values()))),
+        *((_n.resource_class == name, code)
+          for name, code in sorted(full.items())),
         (sa.not_(unbooked(now)), reasons.PROMISED))
 
 

@@ -110,11 +110,13 @@ class Wanted:
     :ivar resource_classes: one of these; ``None``: any.
     :ivar traits: all of these.
     :ivar forbidden: none of these.
+    :ivar other_classes: resource classes, none of these.
     """
 
     resource_classes: tuple[str, ...] | None = None
     traits: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
+    other_classes: tuple[str, ...] = ()
 
 
 def read_classes(connection: sa.Connection) -> list[str]:
@@ -126,18 +128,14 @@ def read_classes(connection: sa.Connection) -> list[str]:
         .where(_n.resource_class.is_not(None)).order_by(_n.resource_class)))
 
 
-def read_uuids_of_classes(connection: sa.Connection,
-                          resource_classes: Collection[str]) -> list[str]:
-    """Read which nodes are of some resource classes."""
-    # SELECT uuid FROM nodes WHERE resource_class IN (...)
-    return list(connection.scalars(sa.select(_n.uuid).where(
-        _n.resource_class.in_(resource_classes)))) if resource_classes else []
-
-
 def _wanted(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     conditions: list[sa.ColumnElement[bool]] = []
     if wanted.resource_classes is not None:
         conditions.append(_n.resource_class.in_(wanted.resource_classes))
+    if wanted.other_classes:
+        conditions.append(sa.or_(
+            _n.resource_class.is_(None),
+            _n.resource_class.not_in(wanted.other_classes)))
     has = tables.node_traits.c
 
     def has_it(trait: str) -> sa.ColumnElement[bool]:
@@ -184,16 +182,18 @@ def read_free_nodes(connection: sa.Connection, wanted: Wanted,
 def count_obstacles(connection: sa.Connection, wanted: Wanted,
                     sees: facts.Visibility, now: datetime.datetime,
                     hosts: bool = True,
-                    unheld: Mapping[str, str] | None = None
-                    ) -> dict[str, int]:
+                    unheld: Mapping[str, str] | None = None,
+                    full: Mapping[str, str] | None = None) -> dict[str, int]:
     """Count the nodes of a class by what keeps each from being picked.
 
     :param hosts: whether hosts of leases will do.
     :param unheld: nodes that could not be held in Placement, and the cause.
+    :param full: resource classes that may not be had, and the cause.
     """
     # NOTE: one that has none was lost to somebody else meanwhile.
     cause = sa.func.coalesce(
-        conditions.obstacle(now, hosts, unheld or {}), reasons.BUSY)
+        conditions.obstacle(now, hosts, unheld or {}, full or {}),
+        reasons.BUSY)
     seen = sa.select(cause.label('cause')).where(
         _n.inventories.is_(None), *_wanted(wanted),
         *conditions.visible(sees)).subquery()

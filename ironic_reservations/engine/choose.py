@@ -195,7 +195,8 @@ def _refusal(engine: Engine, ask: pick.Ask, outcome: pick.Refused,
             counted = db_nodes.count_obstacles(
                 connection, plan.wanted(connection, ask), sees, now,
                 not plan.hosts_closed(engine, need),
-                {uuid: reason.code for uuid, reason in need.unheld.items()})
+                {uuid: reason.code for uuid, reason in need.unheld.items()},
+                dict.fromkeys(need.full, plan.CLASS_LIMIT))
         return _refusal_by_class(ask, [reasons.Count(code, count) for
                                        code, count in sorted(counted.items())])
     told = '; '.join(f'node {reason.node_uuid} {reason.text}'

@@ -35,6 +35,9 @@ from ironic_reservations.planner import pick
 
 #: How many nodes a pick by class looks at before it asks Ironic for all.
 _SAMPLE = 32
+#: Why a node is passed over of whose class the project has enough. No answer
+#: has it: a request that fails for it is beyond a limit.
+CLASS_LIMIT = 'class_limit'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,12 +48,14 @@ class Need:
     :ivar bare: whether there is neither a reservation nor a lease for it,
         now or then.
     :ivar unheld: the nodes that could not be held in Placement for it.
+    :ivar full: the resource classes of which the project has enough.
     """
 
     until: datetime.datetime | None = None
     bare: bool = False
     unheld: Mapping[str, reasons.Reason] = dataclasses.field(
         default_factory=dict)
+    full: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +106,9 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
     # NOTE: from a place of its own, so that parallel requests do not race
     # for the same node.
     nodes = db_nodes.read_free_nodes(
-        connection, wanted(connection, ask), sees, now,
-        start_at=str(uuid_module.uuid4()),
+        connection, dataclasses.replace(
+            wanted(connection, ask), other_classes=tuple(sorted(need.full))),
+        sees, now, start_at=str(uuid_module.uuid4()),
         limit=None if promised else _SAMPLE + len(need.unheld),
         promised=promised,
         hosts=not hosts_closed(engine, need))
@@ -153,8 +159,16 @@ def view(nodes: Mapping[str, facts.Node],
     """
     held = {reservation.node_uuid: reservation for reservation in related
             if reservation.live(now)}
+    unheld = {**{uuid: _full(node) for uuid, node in nodes.items()
+                 if node.resource_class in need.full}, **need.unheld}
     occupancies = {uuid: facts.Occupancy(
         held.get(uuid), busy.get(uuid), leased.get(uuid, facts.UNLEASED),
-        uuid in barred, need.unheld.get(uuid))
-        for uuid in {*held, *busy, *leased, *barred, *need.unheld}}
+        uuid in barred, unheld.get(uuid))
+        for uuid in {*held, *busy, *leased, *barred, *unheld}}
     return View(pick.Snapshot(nodes, occupancies, now, need.until), related)
+
+
+def _full(node: facts.Node) -> reasons.Reason:
+    return reasons.Reason(
+        node.uuid, CLASS_LIMIT, 'is of a class of which the project has as '
+        'many unused reservations as it may')

@@ -25,7 +25,6 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import choose
@@ -45,9 +44,6 @@ from ironic_reservations.planner import pick
 
 #: How many nodes that cannot be held in Placement are found out one by one.
 _TRIES = 3
-#: Why a node is passed over of whose class the project has enough. No answer
-#: has it: a request that fails for it is beyond a limit.
-_CLASS_LIMIT = 'class_limit'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +126,9 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
              unheld: Mapping[str, reasons.Reason],
              uuid: str, allowed: limits.Limits) -> _Made | reasons.Reason:
     now = engine.clock()
-    full, beyond = _beyond(engine, ask, allowed, now)
-    need = plan.Need(_lasts(engine, ask, now), unheld={**beyond, **unheld})
+    full = _full(engine, ask, allowed, now)
+    need = plan.Need(_lasts(engine, ask, now), unheld=unheld,
+                     full=frozenset(full))
     view = plan.look(engine, ask, sees, now, need)
     existing = _served_before(ask, view.related, now)
     if existing is not None:
@@ -141,7 +138,7 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     try:
         choice = choose.choose(engine, ask, view, sees, observer, need)
     except errors.NoNodeAvailable as exc:
-        if any(each['code'] == _CLASS_LIMIT
+        if any(each['code'] == plan.CLASS_LIMIT
                for each in exc.details['reasons']):
             raise limits.class_limit(allowed, full) from exc
         raise
@@ -153,18 +150,13 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     return _commit(engine, ask, choice, now, class_name, uuid, allowed, full)
 
 
-def _beyond(engine: Engine, ask: pick.Ask, allowed: limits.Limits,
-            now: datetime.datetime
-            ) -> tuple[dict[str, int], dict[str, reasons.Reason]]:
-    """Read the classes of which the project has enough, and their nodes."""
+def _full(engine: Engine, ask: pick.Ask, allowed: limits.Limits,
+          now: datetime.datetime) -> dict[str, int]:
+    """Read of which classes the project has enough, and how many."""
     if not allowed.max_per_class:
-        return {}, {}
+        return {}
     with engine.database.read() as connection:
-        full = limits.read_full(allowed, connection, ask.project_id, now)
-        uuids = db_nodes.read_uuids_of_classes(connection, full)
-    return full, {uuid: reasons.Reason(
-        uuid, _CLASS_LIMIT, 'is of a class of which the project has as many '
-        'unused reservations as it may') for uuid in uuids}
+        return limits.read_full(allowed, connection, ask.project_id, now)
 
 
 def _look(engine: Engine, ask: pick.Ask,

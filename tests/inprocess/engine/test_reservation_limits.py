@@ -14,6 +14,8 @@
 
 import datetime
 
+import sqlalchemy as sa
+
 from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import limits
@@ -150,6 +152,30 @@ class TestByClass(world.TestCase):
     def test_any_node_is_one_of_another_class(self):
         self.reserve(*self.gold)
         self.assertEqual(self.tin, [self.by_class().node_uuid])
+
+    def test_node_of_no_class_is_not_of_one_that_is_used_up(self):
+        bare, = self.world.enrol(1)
+        self.reserve(*self.gold)
+        self.reserve(*self.tin)
+        self.assertEqual(bare, self.by_class().node_uuid)
+        self.refused(self.by_class)
+
+    def test_cost_does_not_depend_on_how_many_nodes_a_class_has(self):
+        """They are ruled out by their class, not one by one."""
+        self.world.conf.set_override('confirm', 'mirror', 'ironic')
+        self.world.enrol(100, resource_class='gold')
+        self.reserve(*self.gold)
+        given = []
+
+        def note(connection, cursor, statement, parameters, *more):
+            given.append(len(parameters))
+        sa.event.listen(sa.Engine, 'before_cursor_execute', note)
+        self.addCleanup(sa.event.remove, sa.Engine, 'before_cursor_execute',
+                        note)
+        self.refused(self.by_class, resource_class='gold')
+        self.by_class()
+        self.refused(self.by_class)
+        self.assertGreater(100, max(given))
 
     def test_what_is_used_does_not_count(self):
         self.world.use(self.reserve(*self.gold))
