@@ -101,17 +101,23 @@ def read_classes(connection: sa.Connection, node_uuids: Collection[str]
 
 def read_unlike(connection: sa.Connection, now: datetime.datetime,
                 limit: int) -> list[str]:
-    """Read which leases are live and have no row, or the other way round.
+    """Read which leases are not known as they are.
+
+    They are live and have no row, or one with other dates; or they have one
+    and are not live any more.
 
     :param now: a lease whose end has come is left to its own end.
     """
-    # SELECT id FROM leases WHERE status IN (...) AND ends_at > ?
-    #   AND id NOT IN (SELECT lease_id FROM enforcement_terms) LIMIT ?
-    unknown = connection.scalars(
-        sa.select(_s.id)
+    # SELECT id, starts_at, ends_at, terms FROM leases
+    #   LEFT JOIN enforcement_terms ON ...
+    #   WHERE status IN (...) AND ends_at > ?
+    # NOTE: the dates are compared here, since they are inside of JSON.
+    unlike = [row.id for row in connection.execute(
+        sa.select(_s.id, _s.starts_at, _s.ends_at, _e.terms)
         .outerjoin(tables.enforcement_terms, _e.lease_id == _s.id)
-        .where(_s.status.in_(_LIVE), _s.ends_at > now,
-               _e.lease_id.is_(None)).limit(limit)).all()
+        .where(_s.status.in_(_LIVE), _s.ends_at > now))
+        if row.terms is None or not _has_dates(row.terms, row.starts_at,
+                                               row.ends_at)]
     # SELECT lease_id FROM enforcement_terms LEFT JOIN leases ON ...
     #   WHERE leases.id IS NULL OR leases.status IN (...) LIMIT ?
     gone = connection.scalars(
@@ -119,4 +125,11 @@ def read_unlike(connection: sa.Connection, now: datetime.datetime,
         .outerjoin(tables.leases, _e.lease_id == _s.id)
         .where(sa.or_(_s.id.is_(None), _s.status.in_(_OVER)))
         .limit(limit)).all()
-    return [*unknown, *gone][:limit]
+    return [*unlike, *gone][:limit]
+
+
+def _has_dates(terms: str, start: datetime.datetime,
+               end: datetime.datetime) -> bool:
+    told = json.loads(terms)
+    return (told['start_date'], told['end_date']) == (start.isoformat(),
+                                                      end.isoformat())

@@ -69,7 +69,8 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
     # for each other.
     ids = sorted(set(lease_ids))
     known = db_terms.read(connection, ids)
-    live = {lease.id: lease for lease in db_leases.read(connection, ids)
+    there = {lease.id: lease for lease in db_leases.read(connection, ids)}
+    live = {lease_id: lease for lease_id, lease in there.items()
             if not lease.status.over}
     classes = db_terms.read_classes(connection, {
         booking.node_uuid for lease in live.values()
@@ -87,7 +88,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
             1 if before is None else before.sequence + 1, terms or {})
         db_terms.replace(connection, before, None if terms is None else after)
         entries.append(_entry(after, None if before is None else before.terms,
-                              terms, now))
+                              terms, there.get(lease_id), now))
     db_outbox.insert(connection, entries)
 
 
@@ -114,16 +115,22 @@ def _terms(lease: leases.Lease,
 
 
 def _entry(told: db_terms.Told, before: dict[str, Any] | None,
-           after: dict[str, Any] | None,
+           after: dict[str, Any] | None, lease: leases.Lease | None,
            now: datetime.datetime) -> notices.Notice:
+    """Return what is to be told.
+
+    :param lease: as it has become; ``None``: it is gone.
+    """
     kind = (Kind.GRANTED if before is None else
             Kind.CHANGED if after is not None else Kind.ENDED)
     ident = str(uuid_module.uuid4())
     ended_at = None
     if after is None and before is not None:
-        # NOTE: by the clock it ends at its end, however late that is noticed.
-        ended_at = min(datetime.datetime.fromisoformat(before['end_date']),
-                       now).isoformat()
+        # NOTE: by the clock it ends at its end, however late that is noticed;
+        # that may have changed while nobody told of it.
+        end = (datetime.datetime.fromisoformat(before['end_date'])
+               if lease is None else lease.end)
+        ended_at = min(end, now).isoformat()
     return notices.Notice(
         ident, ident, notices.Channel.ENFORCEMENT, _TARGET, kind,
         told.lease_id, told.project_id, told.user_id, {
@@ -135,7 +142,9 @@ def _entry(told: db_terms.Told, before: dict[str, Any] | None,
 
 
 def catch_up(engine: Engine) -> None:
-    """Write of leases that were made, or ended, while nobody was to know.
+    """Write of leases that were made or ended while nobody was to know.
+
+    And of those whose dates have changed meanwhile.
 
     :raises Conflict: they are changing just now.
     :raises DatabaseUnavailable: the database does not answer.

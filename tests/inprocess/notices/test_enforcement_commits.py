@@ -407,6 +407,52 @@ class TestCatchUp(_Case):
         self.assertEqual(leasing.at(0.7).isoformat(),
                          self.service.taken[1]['ended_at'])
 
+    def test_lease_extended_meanwhile_ended_at_its_own_end(self):
+        """Not at the end that was told."""
+        made = self.leasing.create(1, 4)
+        self.configure(enforcement_commit_url=None)
+        self.leasing.change(made, end=10)
+        self.at(1)
+        self.work()
+        self.configure(enforcement_commit_url=self.service.url)
+        self.at(10)
+        self.work()
+        self.deliver()
+        self.assertEqual([(1, 'granted'), (2, 'ended')], self.service.told())
+        self.assertEqual(leasing.at(10).isoformat(),
+                         self.service.taken[1]['ended_at'])
+
+    def test_lease_shortened_meanwhile_ended_at_its_own_end(self):
+        """However late it is noticed."""
+        made = self.leasing.create(1, 10)
+        self.at(1)
+        self.work()
+        self.configure(enforcement_commit_url=None)
+        self.leasing.change(made, end=3)
+        self.at(3)
+        self.work()
+        self.at(6)
+        self.configure(enforcement_commit_url=self.service.url)
+        self.catch_up()
+        self.deliver()
+        self.assertEqual(leasing.at(3).isoformat(),
+                         self.service.taken[1]['ended_at'])
+
+    def test_dates_that_changed_meanwhile_are_told(self):
+        made = self.leasing.create(1, 4)
+        self._unknown(self.leasing.change, made, end=10)
+        self.at(0.5)
+        self.catch_up()
+        self.catch_up()
+        self.deliver()
+        self.assertEqual([(1, 'granted'), (2, 'changed')],
+                         self.service.told())
+        self.assertEqual(
+            (terms(1, 4, {'': 1}), terms(1, 10, {'': 1}),
+             leasing.at(0.5).isoformat()),
+            tuple(self.service.taken[1][name]
+                  for name in ('before', 'after', 'timestamp')))
+
     def test_lease_that_was_over_before_is_never_told(self):
         made = self._unknown(self.leasing.create, 1, 4)
         self.leasing.end(made)
