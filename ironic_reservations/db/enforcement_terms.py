@@ -99,8 +99,8 @@ def read_classes(connection: sa.Connection, node_uuids: Collection[str]
         .where(_n.uuid.in_(node_uuids)))} if node_uuids else {}
 
 
-def read_unlike(connection: sa.Connection, now: datetime.datetime,
-                limit: int) -> list[str]:
+def read_unlike(connection: sa.Connection,
+                now: datetime.datetime) -> list[str]:
     """Read which leases are not known as they are.
 
     They are live and have no row, or one with other dates; or they have one
@@ -119,13 +119,12 @@ def read_unlike(connection: sa.Connection, now: datetime.datetime,
         if row.terms is None or not _has_dates(row.terms, row.starts_at,
                                                row.ends_at)]
     # SELECT lease_id FROM enforcement_terms LEFT JOIN leases ON ...
-    #   WHERE leases.id IS NULL OR leases.status IN (...) LIMIT ?
+    #   WHERE leases.id IS NULL OR leases.status IN (...)
     gone = connection.scalars(
         sa.select(_e.lease_id)
         .outerjoin(tables.leases, _e.lease_id == _s.id)
-        .where(sa.or_(_s.id.is_(None), _s.status.in_(_OVER)))
-        .limit(limit)).all()
-    return [*unlike, *gone][:limit]
+        .where(sa.or_(_s.id.is_(None), _s.status.in_(_OVER)))).all()
+    return [*unlike, *gone]
 
 
 def _has_dates(terms: str, start: datetime.datetime,

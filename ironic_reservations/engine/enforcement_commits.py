@@ -37,6 +37,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import deliveries
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
 
@@ -44,7 +45,7 @@ Kind = notices.CommitKind
 
 #: NOTE: not the URL: what waits is for the service, wherever it is by now.
 _TARGET = 'enforcement'
-#: The rest is for the next pass, so that no transaction gets long.
+#: Of so many leases one transaction catches up, so that none gets long.
 _BATCH = 100
 
 
@@ -141,20 +142,30 @@ def _entry(told: db_terms.Told, before: dict[str, Any] | None,
             'ended_at': ended_at}, now, sequence=told.sequence)
 
 
-def catch_up(engine: Engine) -> None:
+def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:
     """Write of leases that were made or ended while nobody was to know.
 
     And of those whose dates have changed meanwhile.
 
-    :raises Conflict: they are changing just now.
+    :param goes_on: asked before each transaction.
+    :raises Contention: they have been changing all the time.
+    :raises OutcomeUnknown: some may have been written; the next pass sees.
     :raises DatabaseUnavailable: the database does not answer.
     """
-    now = engine.clock()
     with engine.database.read() as connection:
-        ids = db_terms.read_unlike(connection, now, _BATCH)
-    if ids:
+        ids = db_terms.read_unlike(connection, engine.clock())
+    for first in range(0, len(ids), _BATCH):
+        if not goes_on():
+            return
+        _catch_up(engine, ids[first:first + _BATCH])
+
+
+def _catch_up(engine: Engine, lease_ids: Collection[str]) -> None:
+    def attempt() -> None:
         with engine.database.write() as connection:
-            write(engine.conf, connection, ids, now)
+            write(engine.conf, connection, lease_ids, engine.clock())
+    # NOTE: what another process tells of meanwhile holds up no other lease.
+    retry.until_committed(attempt, repeatable=True)
 
 
 def deliver(engine: Engine, goes_on: Callable[[], bool]) -> int:

@@ -164,8 +164,8 @@ def enforcement(engine: Engine) -> list[loop.Loop]:
         loop.Loop('enforcement', (loop.Task(
             lambda goes_on: enforcement_commits.deliver(engine, goes_on)),)),
         loop.Loop('enforcement-terms', (
-            loop.Task(lambda _: enforcement_commits.catch_up(engine),
-                      _CLEAN_UP, again=False),
+            loop.Task(lambda goes_on: enforcement_commits.catch_up(
+                engine, goes_on), _CLEAN_UP, again=False),
         ), claim.Claim(engine, 'enforcement', claim.new_owner(),
                        engine.conf.notices.claim_ttl))]
 

@@ -45,7 +45,7 @@ class _Case(base.TestCase):
                                            lambda: True)
 
     def catch_up(self):
-        enforcement_commits.catch_up(self.world.engine)
+        enforcement_commits.catch_up(self.world.engine, lambda: True)
 
     def configure(self, **options):
         for name, value in options.items():
@@ -395,6 +395,55 @@ class TestCatchUp(_Case):
         self.assertEqual([(1, 'granted')], self.service.told())
         self.assertEqual(made.id, self.service.taken[0]['lease_id'])
 
+    def test_all_are_told_in_one_pass(self):
+        """In several transactions, none of which gets long."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.enforcement_commits._BATCH', 2))
+        made = [self._unknown(self.leasing.create, start, start + 1)
+                for start in range(1, 6)]
+        written = []
+        write = enforcement_commits.write
+
+        def counted(conf, connection, lease_ids, now):
+            written.append(len(lease_ids))
+            write(conf, connection, lease_ids, now)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.enforcement_commits.write', counted))
+        self.catch_up()
+        self.deliver()
+        self.assertEqual({each.id for each in made},
+                         {each['lease_id'] for each in self.service.taken})
+        self.assertEqual([2, 2, 1], written)
+
+    def test_one_that_changes_just_then_holds_up_no_other(self):
+        """Another process tells of it, and the pass goes on."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.enforcement_commits._BATCH', 1))
+        for start in (1, 2, 3):
+            self._unknown(self.leasing.create, start, start + 1)
+        write = enforcement_commits.write
+        failing = [db_connection.Conflict('another process tells of it')]
+
+        def disturbed(*args):
+            if failing:
+                raise failing.pop()
+            write(*args)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.enforcement_commits.write',
+            disturbed))
+        self.catch_up()
+        self.assertEqual(3, self.deliver())
+
+    def test_pass_ends_when_the_process_does(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.enforcement_commits._BATCH', 1))
+        for start in (1, 2, 3):
+            self._unknown(self.leasing.create, start, start + 1)
+        left = [True, False]
+        enforcement_commits.catch_up(self.world.engine,
+                                     lambda: left.pop(0))
+        self.assertEqual(1, self.deliver())
+
     def test_lease_that_ended_meanwhile(self):
         made = self.leasing.create(1, 4)
         self.at(0.5)
@@ -472,7 +521,7 @@ class TestCatchUp(_Case):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_reservations.db.enforcement_terms.read_unlike',
             meanwhile))
-        enforcement_commits.catch_up(engine)
+        enforcement_commits.catch_up(engine, lambda: True)
         self.deliver()
         self.assertEqual([(1, 'granted')], self.service.told())
         self.assertEqual(terms(1, 5, {'': 1}),
