@@ -36,6 +36,9 @@ LOG = log.getLogger(__name__)
 
 #: How deeply an answer may be nested that is to be read.
 _DEEPEST = 16
+_SILENT = ('The enforcement service, which decides about leases, does not '
+           'answer, so nothing was promised or changed. Try again later; if '
+           'this continues, tell the operator.')
 
 
 def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
@@ -80,11 +83,15 @@ def commit(conf: cfg.ConfigOpts, body: bytes) -> None:
         raise posting.Undelivered('[leases] enforcement_commit_url names no '
                                   'host')
     headers = {'Content-Type': 'application/json', 'Connection': 'close',
-               'Accept': 'application/json'}
-    if options.enforcement_token:
-        headers['X-Auth-Token'] = options.enforcement_token
+               **_headers(conf)}
     posting.post(options.enforcement_commit_url, host, headers, body,
                  options.enforcement_timeout)
+
+
+def _headers(conf: cfg.ConfigOpts) -> dict[str, str]:
+    token = (conf.leases.enforcement_token or '').strip()
+    return {'Accept': 'application/json',
+            **({'X-Auth-Token': token} if token else {})}
 
 
 def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
@@ -92,24 +99,24 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
     options = conf.leases
     if options.enforcement_url is None:
         return
-    headers = {'Accept': 'application/json'}
-    if options.enforcement_token:
-        headers['X-Auth-Token'] = options.enforcement_token
     context = {'context': {'project_id': project_id, 'user_id': user_id}}
     try:
         answer = requests.post(
             f'{options.enforcement_url.rstrip("/")}/{what}',
-            json={**context, **question}, headers=headers,
+            json={**context, **question}, headers=_headers(conf),
             timeout=options.enforcement_timeout,
             # NOTE: nobody else decides, nor gets the token.
             allow_redirects=False)
+    except ValueError as exc:
+        # NOTE: its words may have the token, so that they are told to nobody.
+        LOG.error('The enforcement service cannot be asked (%s): [leases] '
+                  'enforcement_url or enforcement_token is not valid',
+                  type(exc).__name__)
+        raise errors.LeaseNotPermitted(_SILENT) from None
     except requests.RequestException as exc:
         LOG.warning('The enforcement service ([leases] enforcement_url) '
                     'cannot be reached: %s', exc)
-        raise errors.LeaseNotPermitted(
-            'The enforcement service, which decides about leases, does not '
-            'answer, so nothing was promised or changed. Try again later; if '
-            'this continues, tell the operator.') from exc
+        raise errors.LeaseNotPermitted(_SILENT) from exc
     if answer.status_code == 204:
         return
     raise errors.LeaseNotPermitted(_why(answer))

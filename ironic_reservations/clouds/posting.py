@@ -62,8 +62,19 @@ def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
             connection.close()
     try:
         status = within.within(timeout, host, exchange)
-    except (OSError, http.client.HTTPException, ValueError) as exc:
-        raise Undelivered(f'{host} cannot be reached: '
-                          f'{within.one_line(exc)}') from exc
+    except OSError as exc:
+        # NOTE: first, since one about a certificate is a ValueError as well.
+        raise _unreached(host, exc) from exc
+    except (ValueError, http.client.InvalidURL) as exc:
+        # NOTE: its words may have a header or the URL, which may be secrets.
+        raise Undelivered(f'{host} cannot be reached: {type(exc).__name__}; '
+                          'the URL or a header, such as one with a token, '
+                          'is not valid') from None
+    except http.client.HTTPException as exc:
+        raise _unreached(host, exc) from exc
     if not 200 <= status < 300:
         raise Declined(f'{host} answered {status}')
+
+
+def _unreached(host: str, exc: Exception) -> Undelivered:
+    return Undelivered(f'{host} cannot be reached: {within.one_line(exc)}')

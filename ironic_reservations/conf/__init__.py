@@ -20,6 +20,7 @@ import os
 from oslo_config import cfg
 from oslo_log import log
 
+from ironic_reservations.conf import leases
 from ironic_reservations.conf import opts
 
 PROJECT = 'ironic-reservations'
@@ -54,4 +55,5 @@ def load(args: Sequence[str] = (),
     conf(args=list(args), project=PROJECT, prog=prog or PROJECT,
          default_config_files=(None if config_files is None
                                else list(config_files)))
+    leases.check(conf)
     return conf

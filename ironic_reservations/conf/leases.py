@@ -15,10 +15,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import re
 from typing import Any
 
 from oslo_config import cfg
 from oslo_config import types
+
+#: What can be sent in a header.
+_SENDABLE = re.compile(r'[\t\x20-\x7e\x80-\xff]*')
 
 leases_opts = [
     cfg.StrOpt('hosts', default='opened',
@@ -206,6 +210,20 @@ leases_opts = [
 def register(conf: cfg.ConfigOpts) -> None:
     """Make the options known to a configuration object."""
     conf.register_opts(leases_opts, 'leases')
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Check what no type of an option does.
+
+    :raises oslo_config.cfg.Error: a value is not valid.
+    """
+    token = (conf.leases.enforcement_token or '').strip()
+    if not _SENDABLE.fullmatch(token):
+        # NOTE: without the value, which is a secret.
+        raise cfg.ConfigFileValueError(
+            '[leases] enforcement_token has characters that cannot be sent in '
+            'a header, such as one that ends a line. Set it to the token '
+            'alone.')
 
 
 def list_opts() -> list[tuple[str, Sequence[Any]]]:

@@ -17,6 +17,11 @@ from http import server
 import json
 import threading
 
+import fixtures
+from oslo_config import cfg
+import testtools
+
+from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
@@ -171,6 +176,24 @@ class TestEnforcement(world.TestCase):
                 self.assertIn('The enforcement service', said)
                 self.assertNotIn('oops', said)
 
+    def test_token_that_cannot_be_sent_stays_secret(self):
+        """What is wrong is logged, and not what the token is."""
+        log = self.useFixture(fixtures.FakeLogger())
+        for token in ('sesame\rx', 'sesame\N{EURO SIGN}'):
+            self.leasing.world.conf.set_override('enforcement_token', token,
+                                                 'leases')
+            told = self._refused(self.leasing.create, 1, 3) + log.output
+            self.assertNotIn('sesame', told)
+            self.assertNotIn('\N{EURO SIGN}', told)
+            self.assertIn('cannot be asked', log.output)
+
+    def test_token_is_sent_without_the_blanks_around_it(self):
+        self.leasing.world.conf.set_override('enforcement_token',
+                                             ' secret\r\n', 'leases')
+        self.leasing.create(1, 3)
+        (_, _, headers), = self.service.asked
+        self.assertEqual('secret', headers['X-Auth-Token'])
+
     def test_service_that_fails_refuses_a_change(self):
         """The lease stays as it was."""
         lease = self.leasing.create(1, 3)
@@ -286,3 +309,25 @@ class TestEnforcement(world.TestCase):
         waiting.join()
         self.assertEqual([lease[0].id],
                          [each.id for each in self.leasing.all()])
+
+
+class TestConfiguration(testtools.TestCase):
+
+    def _load(self, token):
+        path = self.useFixture(fixtures.TempDir()).join('test.conf')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(f'[leases]\nenforcement_token = {token}\n')
+        return project_conf.load(config_files=[path])
+
+    def test_token_that_cannot_be_sent_is_refused_at_the_start(self):
+        """By the name of the option, and not by its value."""
+        for token in ('sesame\x07x', 'sesame\N{EURO SIGN}'):
+            refusal = str(self.assertRaises(cfg.Error, self._load, token))
+            self.assertIn('[leases] enforcement_token', refusal)
+            self.assertNotIn('sesame', refusal)
+            self.assertNotIn('\N{EURO SIGN}', refusal)
+
+    def test_token_that_can_be_sent_is_taken(self):
+        for token in ('', 'gAAAAABl-x_y=', 'two words', 'schl\u00fcssel'):
+            self.assertEqual(token,
+                             self._load(token).leases.enforcement_token)

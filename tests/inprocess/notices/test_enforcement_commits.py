@@ -297,6 +297,31 @@ class TestService(_Case):
         self._later()
         self.assertEqual(1, self.deliver())
 
+    def test_token_that_cannot_be_sent_stays_secret(self):
+        """Neither the table nor the log has it; what is wrong, they have."""
+        log = self.useFixture(fixtures.FakeLogger())
+        for token in ('sesame\rx', 'sesame\N{EURO SIGN}'):
+            self.configure(enforcement_token=token)
+            self.assertEqual(0, self.deliver())
+            row, = self.outbox()
+            self.world.clock.now = row['due_at']
+            for told in (row['complaint'], log.output):
+                self.assertNotIn('sesame', told)
+                self.assertNotIn('\N{EURO SIGN}', told)
+                self.assertIn('Error', told)
+
+    def test_token_is_sent_without_the_blanks_around_it(self):
+        self.configure(enforcement_token=' secret\r\n')
+        self.assertEqual(1, self.deliver())
+        self.assertEqual([], self.service.wrong)
+
+    def test_url_that_makes_no_request_is_not_repeated(self):
+        """Its path may be a secret."""
+        self.configure(
+            enforcement_commit_url=f'{self.service.url}/sesame\x7f')
+        self.assertEqual(0, self.deliver())
+        self.assertNotIn('sesame', self.outbox()[0]['complaint'])
+
     def test_redirect_is_not_followed(self):
         self.service.act = lambda handler: handler.answer(
             307, f'{self.service.url}/elsewhere')
