@@ -41,6 +41,7 @@ _PIECE = 500
 #: What is kept of a complaint.
 _COMPLAINT = 1000
 _KINDS = tuple(kind.value for kind in (*notices.Kind, *notices.CommitKind))
+_CHANNELS = tuple(channel.value for channel in notices.Channel)
 _URGENT = tuple(kind.value for kind in notices.Kind if kind.urgent)
 
 
@@ -327,22 +328,30 @@ def purge(connection: sa.Connection, before: datetime.datetime,
 
 def count_waiting(connection: sa.Connection
                   ) -> dict[notices.Channel, Waiting]:
-    """Count what is to be sent, by channel."""
+    """Count what is to be sent, by channel.
+
+    NOTE: without the channels that only the release after knows.
+    """
     # SELECT channel, COUNT(*), MIN(created_at) FROM outbox
-    #   WHERE due_at IS NOT NULL GROUP BY channel
+    #   WHERE due_at IS NOT NULL AND channel IN (...) GROUP BY channel
     return {notices.Channel(row[0]): Waiting(row[1], row[2])
             for row in connection.execute(
                 sa.select(_c.channel, sa.func.count(),
                           sa.func.min(_c.created_at))
-                .where(_c.due_at.is_not(None)).group_by(_c.channel))}
+                .where(_c.due_at.is_not(None), _c.channel.in_(_CHANNELS))
+                .group_by(_c.channel))}
 
 
 def count_given_up(connection: sa.Connection
                    ) -> dict[notices.Channel, int]:
-    """Count what was given up and is still kept, by channel."""
+    """Count what was given up and is still kept, by channel.
+
+    NOTE: without the channels that only the release after knows.
+    """
     return {notices.Channel(row[0]): row[1] for row in connection.execute(
         sa.select(_c.channel, sa.func.count())
-        .where(_c.outcome == notices.Outcome.GIVEN_UP.value)
+        .where(_c.outcome == notices.Outcome.GIVEN_UP.value,
+               _c.channel.in_(_CHANNELS))
         .group_by(_c.channel))}
 
 

@@ -22,6 +22,7 @@ import fixtures
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import webhook
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import tables
 from ironic_reservations.engine import before_start
 from ironic_reservations.engine import deliveries
 from ironic_reservations.engine import notice_text
@@ -393,6 +394,23 @@ class TestMetrics(_Case):
         self.assertEqual(0, shown[waiting])
         self.assertEqual(1, shown['notices_given_up{channel="webhook"}'])
         self.assertEqual(0, shown['notices_given_up{channel="mail"}'])
+
+    def test_channel_of_a_later_release_is_left_out(self):
+        """Both releases run on one database while one is being installed."""
+        self.leasing.hosts()
+        made = self.leasing.create(1, 4)
+        self.tell(made, notices.Kind.FIXED)
+        self.tell(made, notices.Kind.STARTED)
+        first, second = (row['id'] for row in self.outbox())
+        with self.engine.database.write() as connection:
+            connection.execute(tables.outbox.update().values(
+                channel='pigeon'))
+            connection.execute(tables.outbox.update().where(
+                tables.outbox.c.id == second).values(
+                    due_at=None, outcome='given_up'))
+        shown = self._shown()
+        self.assertNotIn('pigeon', str(shown))
+        self.assertEqual(0, shown['notices_waiting{channel="webhook"}'])
 
 
 class TestNeighbours(_Case):
