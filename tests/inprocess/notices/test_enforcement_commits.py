@@ -30,7 +30,7 @@ from tests import servers
 from tests.inprocess.notices import base
 from tests.real import receivers
 
-GOLD, SILVER = 'CUSTOM_GOLD', 'CUSTOM_SILVER'
+GOLD, SILVER = 'gold', 'silver'
 
 
 class _Case(base.TestCase):
@@ -176,6 +176,20 @@ class TestLife(_Case):
         self.world.ironic.change(node, resource_class=SILVER)
         self.at(1)
         self.work()
+        self.deliver()
+        self.assertEqual([{GOLD: 1}, {SILVER: 1}], [
+            each['after']['hosts'] for each in self.service.taken])
+
+    def test_class_that_somebody_changes_is_told_with_the_next_write(self):
+        """Even if nothing else of what is written is to be told."""
+        node, = self.leasing.hosts(resource_class=GOLD)
+        made = self.leasing.create(1, 4)
+        self.at(1)
+        self.work()
+        self.leasing.change_host(node, resource_class=SILVER)
+        self.deliver()
+        self.assertEqual([(1, 'granted')], self.service.told())
+        self.leasing.change(made, name='another')
         self.deliver()
         self.assertEqual([{GOLD: 1}, {SILVER: 1}], [
             each['after']['hosts'] for each in self.service.taken])
