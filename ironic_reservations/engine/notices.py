@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import datetime
 import hashlib
+import re
 from typing import Any
 import uuid as uuid_module
 
@@ -124,4 +125,18 @@ def _payload(ident: str, kind: Kind, lease: leases.Lease,
                 'start_date': lease.start.isoformat(),
                 'end_date': lease.end.isoformat(),
                 'status': lease.status.value, 'degraded': lease.degraded,
-                'hosts': len(lease.bookings), 'reason': reason, **details}}
+                'hosts': len(lease.bookings),
+                'reason': _without_proofs(lease, reason), **details}}
+
+
+def _without_proofs(lease: leases.Lease, reason: str | None) -> str | None:
+    """Return a reason without the ids of the reservations of a lease.
+
+    NOTE: it may be in the words of Ironic, or name what is waited for.
+    """
+    if reason is None:
+        return None
+    for each in lease.reservations:
+        reason = re.sub(each.id.replace('-', '-?'), '(id left out)', reason,
+                        flags=re.IGNORECASE)
+    return reason

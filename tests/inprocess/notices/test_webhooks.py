@@ -15,11 +15,13 @@
 import pathlib
 import runpy
 import time
+from unittest import mock
 from wsgiref import util
 
 import fixtures
 
 from ironic_reservations.api.middleware import metrics
+from ironic_reservations.clouds import ironic
 from ironic_reservations.clouds import webhook
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import tables
@@ -80,6 +82,38 @@ class TestLife(_Case):
         self.work()
         self.deliver()
         self.assertNotIn(made.reservations[0].id, str(self.receiver.taken))
+
+    def test_no_proof_is_told_in_the_words_of_others(self):
+        """Ironic refuses, and repeats the id of the reservation."""
+        node, = self.leasing.hosts()
+        made = self.leasing.create(1, 4)
+        proof = made.reservations[0].id
+        self.at(1)
+        self.work()
+        self.at(4)
+        self.world.ironic.change(node, provision_state='clean failed')
+        with mock.patch.object(
+                self.world.ironic, 'write_lessee', side_effect=ironic.Refused(
+                    409, f'{node} is of {proof}, {proof.upper()} and '
+                    f'{proof.replace("-", "")}')):
+            self.work()
+        self.deliver()
+        reason, = (each['data']['reason'] for each in self.receiver.taken
+                   if each['type'] == 'lease.broken')
+        self.assertIn('Ironic refuses with 409', reason)
+        self.assertIn(f'{node} is of (id left out), (id left out) and '
+                      '(id left out)', reason)
+
+    def test_no_proof_is_told_in_words_of_our_own(self):
+        """What the servers of a reservation wait for is told by its id."""
+        self.leasing.hosts()
+        made = self.leasing.create(1, 4)
+        proof = made.reservations[0].id
+        self.tell(made, notices.Kind.BROKEN, reason=(
+            f'The servers of the reservation {proof} are still there.'))
+        self.deliver()
+        self.assertNotIn(proof, str(self.receiver.taken))
+        self.assertNotIn(proof, str(self.outbox()))
 
     def test_broken_promise_is_told_once_each_time_it_is_broken(self):
         node, = self.leasing.hosts()
