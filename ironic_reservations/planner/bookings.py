@@ -129,11 +129,11 @@ class Demand:
     def within_loans(self) -> Demand:
         """Return it without the hosts that are not lent for so long.
 
-        Those are what is left in ``lent``.
+        Those are what is left in ``lent``: hosts that would do.
         """
-        lent = self.eligible & self.lent
-        if not lent or self.until <= self.lent_until:
+        if not self.lent or self.until <= self.lent_until:
             return self
+        lent = self.eligible & self.lent
         return dataclasses.replace(self, eligible=self.eligible & ~lent,
                                    lent=lent)
 

@@ -98,6 +98,18 @@ class TestOwnerNotice(world.TestCase):
             1, 1000, leasing.wish(2)).details['reasons']
         self.assertEqual('hosts_are_lent', reason['code'])
 
+    def test_lent_nodes_that_would_not_do_are_no_reason(self):
+        """Nor does anybody learn how many there are."""
+        self.leasing.hosts(1, resource_class='gold')
+        for wish, code in (
+                (leasing.wish(properties=leasing.of_class('gld')),
+                 'no_host_matches'),
+                (leasing.wish(2, properties=leasing.of_class('gold')),
+                 'shortage')):
+            reason, = self.leasing.refused(1, 9, wish).details['reasons']
+            self.assertEqual(code, reason['code'])
+            self.assertNotIn('own', reason['detail'])
+
     def test_who_may_exceed_limits_is_held_to_it(self):
         """It is no limit of who asks, but the right of another."""
         self.assertRaises(

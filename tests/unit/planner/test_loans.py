@@ -144,6 +144,14 @@ class TestPlans(testtools.TestCase):
         self.assertEqual((0b010, 0b001), (refused.demand.eligible,
                                           refused.demand.lent))
 
+    def test_refusal_tells_of_no_lent_host_that_would_not_do(self):
+        wanted = bookings.Demand('demand', 0, 5, 2, 2, 0b010, 1, lent=0b101,
+                                 lent_until=5)
+        refused = planning.plan(oracle.Case((None,) * 3, (), ()).timeline,
+                                [wanted])
+        self.assertEqual((0b010, 0), (refused.demand.eligible,
+                                      refused.demand.lent))
+
 
 class TestLoans(testtools.TestCase):
 
