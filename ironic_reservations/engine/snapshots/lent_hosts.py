@@ -71,7 +71,8 @@ class LentHosts:
                ) -> tuple[list[bookings.Booking], list[int]]:
         """Have bookings move to no host that is not lent for so long.
 
-        NOTE: where one is, it stays, whoever has come to own the host.
+        NOTE: where one is, it stays, whoever has come to own the host; and
+        a plan that takes it off may put it back.
 
         :returns: also from when on some of them may move to more hosts.
         """
@@ -89,6 +90,9 @@ class LentHosts:
             if each.movable and each.id in projects and until > there.until:
                 eligible = self._narrow(each.eligible, projects[each.id],
                                         there)
+                own = each.eligible & 1 << each.node
+                if own & ~eligible:
+                    eligible |= own
                 if eligible != each.eligible:
                     each = dataclasses.replace(each, eligible=eligible)
                     longer.append(loans_module.since(until, notice))

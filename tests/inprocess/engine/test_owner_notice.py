@@ -11,6 +11,8 @@
 #    under the License.
 
 import datetime
+import itertools
+import json
 
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
@@ -200,6 +202,49 @@ class TestOwnerNotice(world.TestCase):
             properties=f'["==", "$node_uuid", "{node}"]'))
         self.assertEqual({left}, self.leasing.nodes(made))
 
+    def test_plan_may_come_back_to_where_a_booking_is(self):
+        """Also where the node got another owner later.
+
+        To serve both wishes together, the planner takes the lease off it and
+        puts it back, in about half of the orders that come from random ids.
+        """
+        for _ in range(6):
+            self._come_back()
+
+    def _come_back(self):
+        one, two, three, four, *taken = self.leasing.hosts(6)
+        self.leasing.create(None, 50, _among(*taken[:1]))
+        self.leasing.create(None, 50, _among(*taken[1:]))
+        self.leasing.bind()
+        lease = self._on(two, one)
+        self._on(three, four)
+        self.world.ironic.change(two, owner='another')
+        self.leasing.refresh()
+        self.leasing.create(5, 9, _among(two, three), _among(one, *taken),
+                            project_id='another')
+        self.assertEqual(1, len(self.leasing.nodes(lease) & {one, two}))
+
+    def test_booking_that_may_move_may_stay_where_it_is(self):
+        """Also where the node got another owner later."""
+        one, two = self.leasing.hosts(2)
+        self._on(one, two)
+        self.world.ironic.change(one, owner='another')
+        self.leasing.refresh()
+        engine = self.leasing.engine
+        there, = itertools.chain(*engine.snapshots.snapshot(
+            engine.database, engine.clock(), ()).timeline.rows)
+        self.assertTrue(there.movable)
+        self.assertTrue(there.eligible >> there.node & 1)
+
+    def _on(self, node, other):
+        """Make a lease that is on one node, and may be on another."""
+        made = self.leasing.create(5, 9, _among(node))
+        made = self.leasing.change(made, wishes=(leases.WishChange(
+            made.reservations[0].id,
+            resource_properties=_properties(node, other)),))
+        self.assertEqual({node}, self.leasing.nodes(made))
+        return made
+
     def test_they_may_move_there_later(self):
         """As soon as the notice comes to reach beyond them."""
         other, = self.leasing.hosts()
@@ -305,6 +350,14 @@ class TestOwnerNotice(world.TestCase):
 _BODY = {'name': 'a', 'start_date': 'now', 'events': [], 'reservations': [
     {'resource_type': 'physical:host', 'min': 1, 'max': 1,
      'hypervisor_properties': '', 'resource_properties': ''}]}
+
+
+def _properties(*uuids):
+    return json.dumps(['in', '$node_uuid', uuids])
+
+
+def _among(*uuids):
+    return leasing.wish(properties=_properties(*uuids))
 
 
 def _hours(instant):
