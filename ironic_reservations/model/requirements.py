@@ -257,12 +257,14 @@ class Requirement:
         """Return the names, without those that ask for own hosts only.
 
         NOTE: which hosts are its own, a project knows; words that are numbers
-        are compared as such, and could be another project's.
+        are compared as such, and could be another project's.  "!=" is met by
+        hosts that have an owner and by no others, so it tells which these
+        are.
 
         :param project_id: which project asks.
         """
-        own = all(isinstance(term, _Among) and not term.numbers
-                  and term.literals == {project_id}
+        own = all(isinstance(term, _Among) and term.within
+                  and not term.numbers and term.literals == {project_id}
                   for term in self.condition.terms() if term.name == _OWNER)
         return self.names - {_OWNER} if own else self.names
 

@@ -281,7 +281,10 @@ class TestLogic(testtools.TestCase):
         own = ['==', '$owner', 'abc']
         for condition, names in (
                 (own, ()), (['in', '$owner', ['abc']], ()),
-                (['!=', '$owner', 'abc'], ()), (['not', own], ()),
+                (['not', own], ()), (['not', ['!=', '$owner', 'abc']],
+                                     ('owner',)),
+                # It is met by what has another owner, and by nothing else.
+                (['!=', '$owner', 'abc'], ('owner',)),
                 (['and', own, ['==', '$rack', 'r1']], ('rack',)),
                 (['==', '$rack', 'abc'], ('rack',)),
                 (['==', '$owner', 'abd'], ('owner',)),
