@@ -265,6 +265,7 @@ _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
 
 # SELECT uuid, generation FROM nodes WHERE uuid IN (...)
 _GENERATIONS = sa.select(_n.uuid, _n.generation).where(_n.uuid.in_(_UUIDS))
+_OWNERS = sa.select(_n.uuid, _n.owner).where(_n.uuid.in_(_UUIDS))
 
 
 def read_generations(connection: sa.Connection,
@@ -274,6 +275,14 @@ def read_generations(connection: sa.Connection,
         return {}
     return {row[0]: row[1] for row in connection.execute(
         _GENERATIONS, {'uuids': list(uuids)})}
+
+
+def read_owners(connection: sa.Connection,
+                uuids: Collection[str]) -> dict[str, str | None]:
+    """Read of which project nodes are, by their uuids."""
+    # SELECT uuid, owner FROM nodes WHERE uuid IN (...)
+    return {uuid: owner or None for uuid, owner in connection.execute(
+        _OWNERS, {'uuids': list(uuids)})}
 
 
 def advance_all(connection: sa.Connection,

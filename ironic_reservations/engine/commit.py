@@ -68,6 +68,12 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
             uuid: generation for uuid, generation in seen.generations.items()
             if uuid not in seen.fresh}, let_through):
         raise db_connection.Conflict('a node has changed meanwhile')
+    # NOTE: an owner raises no generation.  What is read comes after the rows
+    # were written, so nobody changes it before the end of the transaction.
+    owners = {uuid: owner for uuid, owner in seen.owners.items()
+              if uuid not in seen.fresh}
+    if owners and db_nodes.read_owners(connection, owners.keys()) != owners:
+        raise db_connection.Conflict('a node has another owner meanwhile')
     # NOTE: a node that begins to be mirrored has never been promised.
     db_changes.insert(connection, {
         uuid: generation + 1 for uuid, generation in seen.generations.items()

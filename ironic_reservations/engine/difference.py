@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
@@ -65,5 +66,13 @@ def compare(snapshot: snapshots.Snapshot,
             if row is not None and row.node_uuid != uuid and (
                     placed.id not in own):
                 homes[row] = uuid
-    return Difference(seen_module.Seen(dict(
-        snapshot.generation(number) for number in touched)), homes)
+    return Difference(seen_of(snapshot, touched), homes)
+
+
+def seen_of(snapshot: snapshots.Snapshot,
+            numbers: Iterable[int]) -> seen_module.Seen:
+    """Return what is known of nodes that are promised to anybody."""
+    numbers = list(numbers)
+    return seen_module.Seen(
+        dict(snapshot.generation(number) for number in numbers),
+        owners=snapshot.owners(numbers))

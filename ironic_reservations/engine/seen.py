@@ -42,10 +42,13 @@ class Seen:
         node that has no row yet.
     :ivar fresh: nodes of which Ironic has said since what they are; that is
         kept in the same commit.
+    :ivar owners: by the uuid of the node, of which project each was, as far
+        as that decides who may have it.
     """
 
     generations: Mapping[str, int] = dataclasses.field(default_factory=dict)
     fresh: Mapping[str, facts.Node] = dataclasses.field(default_factory=dict)
+    owners: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
 
     def also(self, *others: Seen) -> Seen:
         """Return what this and others have seen together.
@@ -53,13 +56,15 @@ class Seen:
         :raises Conflict: of a node they have not seen the same.
         """
         generations, fresh = dict(self.generations), dict(self.fresh)
+        owners = dict(self.owners)
         for other in others:
             for uuid, generation in other.generations.items():
                 if generations.setdefault(uuid, generation) != generation:
                     raise db_connection.Conflict(
                         f'node {uuid} has changed meanwhile')
             fresh.update(other.fresh)
-        return Seen(generations, fresh)
+            owners.update(other.owners)
+        return Seen(generations, fresh, owners)
 
     def only(self, node_uuids: Collection[str]) -> Seen:
         """Return what was seen of some nodes.
@@ -70,6 +75,8 @@ class Seen:
             raise db_connection.Conflict('a node is gone')
         return Seen({uuid: self.generations[uuid] for uuid in node_uuids},
                     {uuid: node for uuid, node in self.fresh.items()
+                     if uuid in node_uuids},
+                    {uuid: owner for uuid, owner in self.owners.items()
                      if uuid in node_uuids})
 
 

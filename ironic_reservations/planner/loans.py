@@ -40,10 +40,15 @@ class Loans:
     owned: Mapping[str, int] = dataclasses.field(default_factory=dict)
     until: int = bookings.FOREVER
 
+    @property
+    def matter(self) -> bool:
+        """Return whether it matters who owns a host."""
+        return self.until < bookings.FOREVER
+
     def to(self, project_id: str | None) -> int:
         """Return the set of hosts that a project can have as a loan only."""
         found = 0
-        if self.until < bookings.FOREVER:
+        if self.matter:
             for owner, hosts in self.owned.items():
                 if owner != project_id:
                     found |= hosts

@@ -27,7 +27,6 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
@@ -634,8 +633,8 @@ class _Task:
         snapshot = self._snapshot
         difference = difference_module.compare(snapshot, after, self._own,
                                                homes)
-        own = seen.Seen(dict(snapshot.generation(self._number(row))
-                             for row in self._before.bookings))
+        own = difference_module.seen_of(
+            snapshot, map(self._number, self._before.bookings))
         end = self._after.end
         rows = [*(dataclasses.replace(row, ends_at=end) for row in kept),
                 *(dataclasses.replace(row, ends_at=snapshot.now,

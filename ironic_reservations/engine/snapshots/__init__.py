@@ -155,6 +155,13 @@ class Snapshot:
         node = self.standing(number).host.node
         return node.uuid, node.generation
 
+    def owners(self, numbers: Iterable[int]) -> dict[str, str | None]:
+        """Return of which project nodes are, where that matters."""
+        if not self.loans.matter:
+            return {}
+        nodes = (self.standing(number).host.node for number in numbers)
+        return {node.uuid: node.owner or None for node in nodes}
+
 
 def promised(lease: leases.Lease, rows: Iterable[leases.NodeBooking]
              ) -> list[Promised]:

@@ -64,7 +64,7 @@ class LentHosts:
         notice = self._notice()
         return loans_module.Loans(
             dict(self._owned), loans_module.until(instant, notice)
-        ) if notice and self._owned else loans_module.NONE
+        ) if notice else loans_module.NONE
 
     def narrow(self, here: standing.Standing, drawn: list[bookings.Booking],
                now: datetime.datetime, margin: int

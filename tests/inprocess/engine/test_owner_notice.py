@@ -13,6 +13,7 @@
 import datetime
 import itertools
 import json
+from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
@@ -22,6 +23,7 @@ from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.leases import pull
 from ironic_reservations.engine.maintenance import create as maintenance
 from ironic_reservations.model import leases
+from ironic_reservations.planner import planning
 from tests import leasing
 from tests import servers
 from tests import world
@@ -177,6 +179,48 @@ class TestOwnerNotice(world.TestCase):
         self.assertEqual({other}, self.leasing.nodes(made))
         self.leasing.clock_passes(1)
         self.leasing.resize(made, 1, 1)
+
+    def test_node_that_gets_its_owner_after_the_plan_is_not_promised(self):
+        """Whoever has planned may stand still before the commit."""
+        node, = self.leasing.hosts()
+        with self._owned_in_between(node):
+            self.leasing.refused(1, 1000)
+        self.assertEqual([], self.leasing.rows())
+
+    def test_nor_to_who_is_moved(self):
+        """The lease that would have moved has to stay; so no room is made."""
+        node, other = self.leasing.hosts(2)
+        made = self._on(node, other)
+        with self._owned_in_between(other):
+            self.leasing.refused(5, 9, _among(node))
+        self.assertEqual({node}, self.leasing.nodes(made))
+
+    def test_nor_is_a_lease_on_it_extended(self):
+        node, = self.leasing.hosts()
+        made = self.leasing.create(1, 9)
+        self.leasing.clock_passes(2)
+        with self._owned_in_between(node):
+            self.assertRaises(errors.LeaseRefused, self.leasing.change, made,
+                              end=1000)
+        self.assertEqual(leasing.at(9), self.leasing.reload(made).end)
+
+    def test_first_owner_of_all_is_seen_in_between(self):
+        self.leasing = leasing.Leasing(self.new_world(
+            leases__owner_notice=3600))
+        self.world = self.leasing.world
+        self.test_node_that_gets_its_owner_after_the_plan_is_not_promised()
+
+    def _owned_in_between(self, node):
+        """Have a node get an owner between the first plan and its commit."""
+        plan, owners = planning.plan, ['another']
+
+        def planned(*args, **more):
+            made = plan(*args, **more)
+            if owners:
+                self.world.ironic.change(node, owner=owners.pop())
+                self.leasing.refresh()
+            return made
+        return mock.patch.object(planning, 'plan', planned)
 
     def test_others_do_not_move_to_where_they_would_not_be_lent(self):
         """Though it would make room."""
