@@ -268,6 +268,12 @@ class _Task:
         demands = [*staying, *moving, *growing]
         outcome = planning.plan(free, demands)
         if isinstance(outcome, plans.Refusal):
+            if outcome.demand.id in {demand.id for demand in moving}:
+                # NOTE: what another lease is lent, and by whom, is nothing
+                # that who asks for this one could do anything about.
+                outcome = dataclasses.replace(
+                    outcome, demand=dataclasses.replace(outcome.demand,
+                                                        lent=0))
             # NOTE: which bookings of others have to move depends on the end;
             # so where some have to, no earlier end is known to be possible.
             raise self._refused(outcome, free, () if moving else demands)

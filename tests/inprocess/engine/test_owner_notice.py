@@ -156,6 +156,20 @@ class TestOwnerNotice(world.TestCase):
                          refused.details['reasons'][0]['code'])
         self.leasing.change(made, end=5.5)
 
+    def test_lease_of_another_that_finds_no_loan_is_told_as_none(self):
+        """Whose lease is to be extended owns the node that is not lent."""
+        other, = self.leasing.hosts()
+        made = self.leasing.create(None, 3, _among(other), project_id=OWNER)
+        self.leasing.bind()
+        later = self.leasing.create(4, 9)
+        self.assertEqual({other}, self.leasing.nodes(later))
+        self.leasing.break_node(other)
+        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                    made, end=5)
+        reason, = refused.details['reasons']
+        self.assertEqual('no_host_matches', reason['code'])
+        self.assertNotIn('own', reason['detail'])
+
     def test_lease_that_has_not_started_goes_elsewhere_when_it_is_longer(self):
         made = self.leasing.create(1, 3)
         other, = self.leasing.hosts()
