@@ -108,12 +108,13 @@ def of_window(place: int, host_id: int,
         'at': window.starts_at.isoformat(), 'blockers': []}, None)
 
 
-def of_loan(place: int, host_id: int,
-            until: datetime.datetime) -> errors.LeaseRefused:
+def of_loan(place: int, host_id: int, until: datetime.datetime,
+            latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Make the answer to who would keep a host for longer than it is lent.
 
     :param place: which of the reservations of the lease has the host.
     :param until: the latest end that a lease of the host can have by now.
+    :param latest: the latest end that this one can be given, if it is known.
     """
     return _unchanged({
         'code': HOSTS_ARE_LENT, 'detail':
@@ -121,7 +122,7 @@ def of_loan(place: int, host_id: int,
         'another project owns it, and lends it until '
         f'{offers.shown(until)} at the latest.',
         'reservation': place, 'hosts_short': 1, 'proved': True,
-        'at': until.isoformat(), 'blockers': []}, None)
+        'at': until.isoformat(), 'blockers': []}, latest)
 
 
 def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,

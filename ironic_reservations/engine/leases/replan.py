@@ -329,14 +329,29 @@ class _Task:
                 instants.instant(after) + self._margin <= loans.until):
             return
         lent = loans.to(self._before.project_id)
+        until = instants.moment(loans.until - self._margin)
         for row in rows:
             number = self._number(row)
             if lent >> number & 1:
                 place = [each.id for each in self._after.reservations].index(
                     row.reservation_id)
                 raise lease_refused.of_loan(
-                    place, self._snapshot.standing(number).host.id,
-                    instants.moment(loans.until - self._margin))
+                    place, self._snapshot.standing(number).host.id, until,
+                    self._if_had(min(self._until, until)))
+
+    def _if_had(self, end: datetime.datetime) -> datetime.datetime | None:
+        """Return an end if the lease could be extended until then."""
+        if end <= self._before.end:
+            return None
+        shorter = _Task(
+            self._engine, self._snapshot, self._before,
+            dataclasses.replace(self._after, end=end), self._changes,
+            self._wanted, self._until)
+        try:
+            shorter.started()
+        except errors.ReservationError:
+            return None
+        return end
 
     def _units(self, rows: Iterable[leases.NodeBooking]
                ) -> list[list[leases.NodeBooking]]:

@@ -156,6 +156,35 @@ class TestOwnerNotice(world.TestCase):
                          refused.details['reasons'][0]['code'])
         self.leasing.change(made, end=5.5)
 
+    def test_extension_on_a_node_that_cannot_be_used_is_offered(self):
+        """As far as it is lent by now, if that is longer."""
+        made = self.leasing.create(1, 3)
+        self.leasing.clock_passes(2)
+        self.leasing.break_node(self.node)
+        self.assertEqual(leasing.at(5.5), self._offered(made, 6))
+        made = self.leasing.change(made, end=5.5)
+        self.assertIsNone(self._offered(made, 6))
+
+    def test_extension_that_others_are_in_the_way_of_is_not_offered(self):
+        """It is offered if it would be accepted."""
+        other, = self.leasing.hosts()
+        made = self.leasing.create(None, 3, leasing.wish(2))
+        self.leasing.bind()
+        self.leasing.create(4, 9, _among(other))
+        self.leasing.clock_passes(2)
+        self.leasing.break_node(self.node)
+        self.assertIsNone(self._offered(made, 6))
+
+    def _offered(self, made, end):
+        """Give until when a lease could be extended instead."""
+        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                    made, end=end)
+        self.assertEqual('hosts_are_lent',
+                         refused.details['reasons'][0]['code'])
+        return None if not refused.details['offers'] else leasing.posted(
+            {'lease': {**_BODY, **refused.details['offers'][0]['lease']}},
+            self.world.clock()).end
+
     def test_lease_of_another_that_finds_no_loan_is_told_as_none(self):
         """Whose lease is to be extended owns the node that is not lent."""
         other, = self.leasing.hosts()
