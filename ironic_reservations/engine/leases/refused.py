@@ -109,20 +109,25 @@ def of_window(place: int, host_id: int,
 
 
 def of_loan(place: int, host_id: int, until: datetime.datetime,
+            end: datetime.datetime,
             latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Make the answer to who would keep a host for longer than it is lent.
 
     :param place: which of the reservations of the lease has the host.
     :param until: the latest end that a lease of the host can have by now.
+    :param end: until when it has the host.
     :param latest: the latest end that this one can be given, if it is known.
     """
     return _unchanged({
         'code': HOSTS_ARE_LENT, 'detail':
         f'Reservation {place} cannot keep host {host_id} for so long: '
-        'another project owns it, and lends it until '
-        f'{offers.shown(until)} at the latest.',
+        'another project owns it'
+        # NOTE: it may have come to own it, or the notice may have been set,
+        # after the lease was promised.
+        + ('.' if until <= end else
+           f', and lends it {_at_the_latest(until)}'),
         'reservation': place, 'hosts_short': 1, 'proved': True,
-        'at': until.isoformat(), 'blockers': []}, latest)
+        'at': max(until, end).isoformat(), 'blockers': []}, latest)
 
 
 def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
@@ -206,17 +211,25 @@ def _lent(snapshot: snapshots.Snapshot,
           demand: bookings.Demand) -> tuple[int, str]:
     """Return how many hosts would do if they were lent for longer.
 
-    :returns: also a sentence that says until when they are.
+    :returns: also a sentence that says whose they are, and until when others
+        can have them.
     """
     if demand.until <= demand.lent_until:
         return 0, ''
     count = (demand.lent & snapshot.usable).bit_count()
-    until = offers.shown(instants.moment(demand.lent_until - demand.margin))
-    return count, '' if not count else (
-        ' Another project owns 1 more, and lends it'
-        if count == 1 else
-        f' Other projects own {count} more, and lend them'
-    ) + f' until {until} at the latest.'
+    if not count:
+        return 0, ''
+    until = instants.moment(demand.lent_until - demand.margin)
+    owned, lends = ((' Another project owns 1 more', 'lends it')
+                    if count == 1 else
+                    (f' Other projects own {count} more', 'lend them'))
+    # NOTE: where cleaning takes all of the notice, nothing is lent.
+    return count, owned + ('.' if until <= snapshot.now else
+                           f', and {lends} {_at_the_latest(until)}')
+
+
+def _at_the_latest(until: datetime.datetime) -> str:
+    return f'until {offers.shown(until)} at the latest.'
 
 
 def _counted(amount: int, what: str) -> str:

@@ -337,7 +337,7 @@ class _Task:
                     row.reservation_id)
                 raise lease_refused.of_loan(
                     place, self._snapshot.standing(number).host.id, until,
-                    self._if_had(min(self._until, until)))
+                    self._before.end, self._if_had(min(self._until, until)))
 
     def _if_had(self, end: datetime.datetime) -> datetime.datetime | None:
         """Return an end if the lease could be extended until then."""

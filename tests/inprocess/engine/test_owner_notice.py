@@ -15,6 +15,8 @@ import itertools
 import json
 from unittest import mock
 
+from testtools import matchers
+
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
 from ironic_reservations.engine import limits
@@ -88,6 +90,31 @@ class TestOwnerNotice(world.TestCase):
         self.leasing.hosts(owner=OWNER)
         self.leasing.refused(None, 0.5)
         self.owners(0, 5)
+
+    def test_no_time_is_told_until_which_nothing_is_lent(self):
+        """Of a notice that cleaning takes all of, or that came later."""
+        other = leasing.Leasing(self.new_world(
+            leases__owner_notice=1800, leases__cleaning_time=1800))
+        for count, told in ((1, ' Another project owns 1 more.'),
+                            (2, ' Other projects own 2 more.')):
+            other.hosts(owner=OWNER, resource_class='silver')
+            reason, = other.refused(1, 2, leasing.wish(
+                count, properties=leasing.of_class('silver'))
+                ).details['reasons']
+            self.assertEqual('hosts_are_lent', reason['code'])
+            self.assertThat(reason['detail'], matchers.EndsWith(told))
+        node, = self.leasing.hosts()
+        made = self.leasing.create(None, 9, _among(node))
+        self.leasing.bind()
+        self.world.ironic.change(node, owner='another')
+        self.leasing.break_node(node)
+        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                    made, end=10)
+        reason, = refused.details['reasons']
+        self.assertThat(reason['detail'], matchers.EndsWith(
+            'for so long: another project owns it.'))
+        self.assertEqual((leasing.at(9).isoformat(), []), (
+            reason['at'], refused.details['offers']))
 
     def test_without_a_notice_owners_are_like_others(self):
         self.leasing = leasing.Leasing(self.new_world())
