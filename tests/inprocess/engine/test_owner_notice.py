@@ -434,9 +434,8 @@ class TestOwnerNotice(world.TestCase):
 
     def test_maintenance_moves_nobody_to_such_a_loan(self):
         other, = self.leasing.hosts()
-        self.leasing.create(0.5, 3, leasing.wish(
-            properties=f'["==", "$node_uuid", "{self.node}"]'))
         long = self.leasing.create(1, 9)
+        self.assertEqual({other}, self.leasing.nodes(long))
         made = maintenance.create(self.leasing.engine, maintenance.Ask(
             'fans', 'fans', leasing.at(10), leasing.at(0.25), (other,),
             force=True))
@@ -444,21 +443,23 @@ class TestOwnerNotice(world.TestCase):
         self.assertEqual({other}, self.leasing.nodes(long))
 
     def test_availability_is_that_of_who_asks(self):
-        def free(project_id):
+        def free(project_id, hours=2):
             found = availability.look(
                 self.leasing.engine, leasing.at(0), leasing.at(9), count=1,
-                duration=2 * 3600, slots=9, caller=availability.Caller(
+                duration=hours * 3600, slots=9, caller=availability.Caller(
                     project_id, limits.NONE))
             return [(_hours(each.end), each.free)
-                    for each in found.classes[0].spans], found
-        spans, found = free(OWNER)
-        self.assertEqual([(9, 1)], spans)
+                    for each in found.classes[0].spans], [
+                        each and _hours(each)
+                        for each in (found.earliest, *found.slots)]
+        self.assertEqual([(9, 1)], free(OWNER)[0])
         self.leasing.create(0, 1)
         self.assertEqual([(1.5, 0), (9, 1)], free(OWNER)[0])
-        spans, found = free('another')
-        self.assertEqual([(1.5, 0), (3.5, 1), (9, 0)], spans)
-        self.assertEqual([1.5], [_hours(each) for each in (found.earliest,)])
-        self.assertEqual([1.5], [_hours(each) for each in found.slots])
+        self.assertEqual(([(1.5, 0), (3.5, 1), (9, 0)], [1.5, 1.5]),
+                         free('another'))
+        # What does not end in time is there for the owner only.
+        self.assertEqual([1.5, 1.5], free(OWNER, 5)[1])
+        self.assertEqual([None], free('another', 5)[1])
 
 
 _BODY = {'name': 'a', 'start_date': 'now', 'events': [], 'reservations': [
