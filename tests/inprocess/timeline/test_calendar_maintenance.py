@@ -18,8 +18,8 @@ from typing import Any
 from unittest import mock
 
 from ironic_reservations.db import maintenance as db_maintenance
-from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.maintenance import find
+from ironic_reservations.engine.snapshots import cache
 from tests import servers
 from tests.inprocess.api import world as api_world
 from tests.inprocess.reconciler import test_maintenance
@@ -38,7 +38,7 @@ class TestMaintenance(test_maintenance.KeepTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        patched = mock.patch.object(snapshots, '_COMPARED', -1)
+        patched = mock.patch.object(cache, '_COMPARED', -1)
         patched.start()
         self.addCleanup(patched.stop)
         self.leasing.hosts()
