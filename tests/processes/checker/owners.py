@@ -66,6 +66,7 @@ class Sure:
 class _Shown:
     """A promise in an answer.
 
+    :ivar project: whose it is; an operator sees those of others.
     :ivar asked: when it was asked for, at the latest.
     """
 
@@ -76,6 +77,7 @@ class _Shown:
     exchange: history.Exchange
     lease: bool
     asked: float
+    project: str | None
 
 
 def find(told: history.History) -> list[Sure]:
@@ -93,7 +95,7 @@ def find(told: history.History) -> list[Sure]:
         if begin < end:
             found.append(Sure(
                 each.node, each.owner, each.exchange.who,
-                each.exchange.project, begin, end, each.proofs, each.lease,
+                each.project, begin, end, each.proofs, each.lease,
                 each.exchange))
     return sorted(found, key=lambda sure: sure.begin)
 
@@ -130,7 +132,8 @@ def _reservations(told: history.History) -> Iterator[_Shown]:
                 math.inf if in_use else told.at(given['expires_at']),
                 frozenset((given['uuid'],)), each, False,
                 # NOTE: where it was not made here, any time before.
-                asked.get(given['uuid'], -math.inf))
+                asked.get(given['uuid'], -math.inf),
+                given.get('project_id', each.project))
 
 
 def _given(answer: Any) -> Iterable[dict[str, Any]]:
@@ -171,4 +174,5 @@ def _leases(told: history.History) -> Iterator[_Shown]:
                                     told.at(lease['start_date']), each.sent)
                                 if told.no_show else math.inf),
                             frozenset((reservation['id'],)), each, True,
-                            each.sent)
+                            each.sent,
+                            lease.get('project_id', each.project))

@@ -329,6 +329,18 @@ class BadTestCase(unittest.TestCase):
                 ['done to the node of another'] * wrong,
                 judged(mine, by, wrote(20.05, by, maintenance=True)))
 
+    def test_lease_that_an_operator_is_shown_is_its_projects(self) -> None:
+        """Its lessee, written once more, is no other's."""
+        there = lease('l', 100, N)
+        there['lease'] |= {
+            'project_id': 'p', 'start_date': date(0)[:26],
+            'created_at': date(0)[:19].replace('T', ' '), 'updated_at': None}
+        mine = asked('audit', 'GET', '/v1/leases', 10, 200,
+                     {'leases': [there['lease']]}, project=None)
+        for lessee, wrong in (('p', 0), ('q', 1)):
+            self.assertEqual(['done to the node of another'] * wrong,
+                             judged(mine, wrote(50, lessee=lessee)))
+
     def test_let_through_before_anybody_had_it(self) -> None:
         """Maintenance that was asked for then may come late."""
         by = asked('meddle', 'PUT', f'/v1/nodes/{N}/maintenance', 9, 202,
