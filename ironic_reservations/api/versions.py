@@ -43,6 +43,7 @@ QUEUE = 12
 CLASS_LIMITS = 13
 CALENDAR_MAINTENANCE = 14
 MOVES = 15
+EXTENSION_LIMITS = 16
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -73,6 +74,7 @@ HISTORY: tuple[tuple[int, str], ...] = (
                    'limit carries resource_class.'),
     (CALENDAR_MAINTENANCE, 'GET /v1/calendar shows maintenance windows.'),
     (MOVES, 'The dry run of a lease carries moves.'),
+    (EXTENSION_LIMITS, 'GET /v1/limits has the limits of extensions.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -40,6 +40,8 @@ UNITS = {
     'max_instance_hours_per_project': 'hours',
     'max_duration': 'seconds',
     'max_horizon': 'seconds',
+    'extension_notice': 'seconds',
+    'max_extensions': 'extensions',
     'max_per_project': 'reservations',
     'max_lifetime': 'seconds',
 }

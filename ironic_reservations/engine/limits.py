@@ -80,19 +80,18 @@ class Limits:
                        *self.max_host_hours_per_class})
 
 
+#: Those of leases that have started.
+EXTENSIONS = ('extension_notice', 'max_extensions')
 #: The limits in each group of options.
 BY_GROUP = {
     'leases': ('max_leases_per_project', 'max_hosts_per_project',
                'max_host_hours_per_project', 'max_instances_per_project',
                'max_instance_hours_per_project', 'max_duration',
-               'max_horizon'),
+               'max_horizon', *EXTENSIONS),
     'reservations': ('max_per_project', 'max_lifetime')}
 #: Those of each resource class.
 BY_CLASS = {'leases': ('max_hosts_per_class', 'max_host_hours_per_class'),
             'reservations': ('max_per_class',)}
-#: Those that nothing is used of, and that are not shown as limits.
-_UNSHOWN = {'leases': ('extension_notice', 'max_extensions'),
-            'reservations': ()}
 _COUNTED = (*BY_GROUP['leases'][:5], *BY_CLASS['leases'])
 NONE = Limits()
 
@@ -112,7 +111,7 @@ def of(conf: cfg.ConfigOpts, group: str, exempt: bool = False,
         return NONE
     return Limits(**{
         name: conf[group][name]
-        for name in (*BY_GROUP[group], *BY_CLASS[group], *_UNSHOWN[group])
+        for name in (*BY_GROUP[group], *BY_CLASS[group])
         if projects or _is_set(conf, group, name)})
 
 

@@ -163,8 +163,8 @@ class ApiSamplesTest(testtools.TestCase):
         self.assert_is('limits-response-1.6', self.ask(
             'GET', '/v1/limits', versions.LIMITS))
 
-    def test_limits_1_13(self):
-        """Of the class gold, too."""
+    def test_limits_1_13_and_1_16(self):
+        """Of the class gold, and of extensions, too."""
         for name, value in (('project_limits', True),
                             ('max_hosts_per_class', {'gold': 4}),
                             ('max_host_hours_per_class', {'gold': 500})):
@@ -176,6 +176,13 @@ class ApiSamplesTest(testtools.TestCase):
             'GET', '/v1/limits', versions.CLASS_LIMITS))
         self.assert_is('limits-response-1.6', self.ask(
             'GET', '/v1/limits', versions.QUEUE))
+        for name, value in (('extension_notice', 86400),
+                            ('max_extensions', 2)):
+            self.world.conf.set_override(name, value, 'leases')
+        self.assert_is('limits-response-1.16', self.ask(
+            'GET', '/v1/limits', versions.EXTENSION_LIMITS))
+        self.assert_is('limits-response-1.13', self.ask(
+            'GET', '/v1/limits', versions.MOVES))
 
     def test_maintenance_1_9(self):
         """Booked, shown, and taken back."""

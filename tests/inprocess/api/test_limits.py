@@ -84,6 +84,8 @@ class TestLimits(_Served):
             'max_instance_hours_per_project': (200000, 0),
             'max_duration': (31622400, None),
             'max_horizon': (10 ** 10, None),
+            'extension_notice': (None, None),
+            'max_extensions': (None, None),
             'max_per_project': (100, 1),
             'max_lifetime': (604800, None)}, self._read())
 
@@ -96,6 +98,19 @@ class TestLimits(_Served):
         )['details']
         self.assertEqual((refused['allowed'], refused['used']),
                          self._read()[refused['limit']])
+
+    def test_how_late_and_how_often_a_lease_is_extended(self) -> None:
+        """Since 1.16, as a member of the project is held to it."""
+        for name, value in (('extension_notice', 3600), ('max_extensions', 3)):
+            self.served.conf.set_override(name, value, 'leases')
+        found = self._read()
+        self.assertEqual([(3600, None), (3, None)],
+                         [found[name] for name in limits.EXTENSIONS])
+        older = self._send('GET', _PATH, 200,
+                           version='baremetal-reservation 1.15')
+        self.assertEqual(
+            set(found) - set(limits.EXTENSIONS),
+            {each['limit'] for each in older['limits']['absolute']})
 
     def test_each_project_for_itself(self) -> None:
         """Another one has nothing, and cannot look at this one."""

@@ -49,8 +49,7 @@ class LimitsController(rest.Controller):
             'absolute': [
                 _shape(each, call.minor) for each in limit_usage.read(
                     self._engine, project, allowed)
-                if each.resource_class is None
-                or call.minor >= versions.CLASS_LIMITS]}})
+                if _since(each) <= call.minor]}})
 
     def _allowed(self, call: expose.Call, group: str,
                  asked: str | None) -> limits.Limits:
@@ -60,6 +59,14 @@ class LimitsController(rest.Controller):
             return limits.of(conf, group, projects=self._enforcer.projects)
         return caller_limits.of(conf, self._enforcer, call.context, group,
                                 call.context.project_id)
+
+
+def _since(each: limit_usage.LimitUsage) -> int:
+    """Return the first version that shows a limit."""
+    if each.limit in limits.EXTENSIONS:
+        return versions.EXTENSION_LIMITS
+    return (versions.LIMITS if each.resource_class is None
+            else versions.CLASS_LIMITS)
 
 
 def _shape(each: limit_usage.LimitUsage, minor: int) -> dict[str, Any]:
