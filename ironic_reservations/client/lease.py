@@ -39,13 +39,16 @@ class Lease(base.Resource):
     """A named window, and the hosts that are promised in it.
 
     Its attributes are those of the API: ``id``, ``name``, ``start_date``,
-    ``end_date``, ``status``, ``reservations``, ``events`` and so on.
+    ``end_date``, ``status``, ``reservations``, ``events`` and so on; of a dry
+    run ``moves``, too, if the service tells which leases make room (1.15).
     """
 
     def __init__(self, manager: Any, info: dict[str, Any],
                  loaded: bool = False) -> None:
         # NOTE: one lease comes in an envelope, those of a list do not.
-        super().__init__(manager, info.get('lease', info), loaded)
+        super().__init__(manager, {
+            **info.get('lease', info),
+            **{key: info[key] for key in ('moves',) if key in info}}, loaded)
 
     def __repr__(self) -> str:
         return f'<Lease {self._info}>'

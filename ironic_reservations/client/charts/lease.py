@@ -82,6 +82,8 @@ class LeasePlan:
                 + ' "reservation lease set --heal" plans it again.'):
             if told:
                 yield text.Text(told, 'bold red')
+        if room := _room(plan.get('moves') or {}):
+            yield text.Text(room)
         yield text.Text()
         yield from self._line(start, end, options)
         yield text.Text()
@@ -131,6 +133,26 @@ class LeasePlan:
                 times.shown(times.told(event['time']), self._local),
                 _styled(event['status']))
         return events
+
+
+def _room(moves: Mapping[str, Any]) -> str:
+    """Return which other leases make room; empty: none do."""
+    said = [_moved(each) for each in moves.get('leases', ())]
+    others = moves.get('others')
+    if others:
+        said.append(f'{others} lease(s) of others would move')
+    return f'To make room, {"; ".join(said)}.' if said else ''
+
+
+def _moved(each: Mapping[str, Any]) -> str:
+    by, hosts = each['slides'], len(each['nodes'])
+    said = []
+    if by:
+        duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
+        said.append(f'start {duration} {"later" if by > 0 else "earlier"}')
+    if hosts:
+        said.append(f'move to {hosts} other host(s)')
+    return f'{each["name"]} would {" and ".join(said)}'
 
 
 def _reservation(reservation: Mapping[str, Any],

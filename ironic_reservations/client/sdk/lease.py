@@ -67,6 +67,8 @@ class Lease(resource.Resource):
     #: When it was made and last changed.
     created_at = resource.Body('created_at')
     updated_at = resource.Body('updated_at')
+    #: Of a dry run: which leases make room, if the service tells (1.15).
+    moves = resource.Computed('moves', type=dict)
 
 
 class Host(resource.Resource):

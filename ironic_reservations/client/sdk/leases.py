@@ -261,7 +261,7 @@ def _host(response: requests.Response) -> Host:
 
 
 def _read(response: requests.Response) -> Lease:
-    found = Lease.new()
+    found = Lease.new(moves=response.json().get('moves'))
     found._translate_response(response)
     return found
 

@@ -190,6 +190,40 @@ class LeaseCommandsTest(base.ClientTestCase):
                             json.loads(taken.stdout)['start_date'])
         self.command(*LEASE, 'delete', json.loads(taken.stdout)['id'])
 
+    def test_a_dry_run_says_who_makes_room(self):
+        """A lease that gets the other host, by name; and nothing is done."""
+        window = ('--start-date', '2050-05-01 10:00', '--duration', '2h',
+                  *self.of_kind())
+        for number, node in enumerate(self.enrolled[:2]):
+            self.json_of(*RESERVATION, 'host', 'set', node.uuid,
+                         '--property', f'rack=own{number}')
+        made = self.json_of(*LEASE, 'create', self.name, *window)
+        left = made['reservations'][0]['nodes'][0]['uuid']
+        number = [node.uuid for node in self.enrolled].index(left)
+        wanted = ('--property', f'rack=own{number}')
+        tried = (*LEASE, 'create', 'other', *window, *wanted, '--dry-run')
+        move, = self.json_of(*tried)['moves']['leases']
+        self.assertEqual(
+            (made['id'], self.name, 0,
+             [{'from': left, 'to': self.enrolled[1 - number].uuid}]),
+            tuple(move[key] for key in ('id', 'name', 'slides', 'nodes')))
+        self.assertIn(f'To make room, {self.name} would move to 1 other '
+                      'host(s).', ' '.join(self.command(
+                          *tried).stdout.split()))
+        again = self.json_of(*LEASE, 'show', self.name)
+        self.assertEqual(left, again['reservations'][0]['nodes'][0]['uuid'])
+        self.assertNotIn('moves', again)
+
+        later = self.json_of(
+            *LEASE, 'create', 'other', '--start-date', '2050-05-01 08:00',
+            '--duration', '2h', *self.of_kind(), *wanted)
+        extended = self.json_of(*LEASE, 'set', later['id'], '--extend', '1h',
+                                '--dry-run')
+        self.assertEqual([made['id']], [
+            each['id'] for each in extended['moves']['leases']])
+        for each in (made, later):
+            self.command(*LEASE, 'delete', each['id'])
+
     def test_changed_listed_given_back_and_ended(self):
         """The day of a lease that never starts."""
         asked = (*LEASE, 'create', self.name, '--hosts', '2', '--start-date',

@@ -153,6 +153,9 @@ class CollectionTest(testtools.TestCase):
             ('check:changed', gone), ('changed', gone), ('ok', gone),
             ('changed', running), ('ok', running))
         made, larger = found[3]['lease'], found[6]['lease']
+        self.assertEqual([{'leases': [], 'others': 0}] * 2,
+                         [found[place]['moves'] for place in (2, 5)])
+        self.assertNotIn('moves', found[3])
         self.assertEqual((made['id'], '2050-01-01T13:00:00.000000', 2), (
             larger['id'], larger['end_date'],
             len(larger['reservations'][0]['nodes'])))

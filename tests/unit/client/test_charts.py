@@ -231,6 +231,25 @@ class LeasePlanTest(testtools.TestCase):
                       '10 GB of disk, on hosts with ["==", "$gpu", "h100"]'):
             self.assertIn(words, told)
 
+    def test_leases_that_would_make_room(self):
+        """Own ones by name, those of others by their number."""
+        own = [{'name': 'open', 'slides': 4 * 3600, 'nodes': []},
+               {'name': 'back', 'slides': -60, 'nodes': [{}, {}]},
+               {'name': 'there', 'slides': 0, 'nodes': [{}]}]
+        for moves, said in (
+                ({'leases': own, 'others': 2},
+                 'To make room, open would start 4h later; back would start '
+                 '1m earlier and move to 2 other host(s); there would move '
+                 'to 1 other host(s); 2 lease(s) of others would move.'),
+                ({'leases': [], 'others': 1},
+                 'To make room, 1 lease(s) of others would move.')):
+            self.assertIn(said, drawn(lease.LeasePlan(
+                {**LEASE, 'moves': moves}, NOON), width=250))
+        for nothing in ({}, {'moves': None},
+                        {'moves': {'leases': [], 'others': 0}}):
+            self.assertNotIn('To make room', '\n'.join(drawn(
+                lease.LeasePlan({**LEASE, **nothing}, NOON))))
+
     def test_running(self):
         """What is over is told from what is left."""
         plan = {**LEASE, 'status': 'ACTIVE'}

@@ -23,7 +23,8 @@ description:
   - Makes a lease, changes it to what is asked for, or ends it. A lease is
     known by its name among those that are not over.
   - In check mode the service plans what it would do, so that a lease that
-    cannot be had fails there as well, with the reasons and the offers.
+    cannot be had fails there as well, with the reasons and the offers; for
+    one that can be had, it tells which other leases would make room.
 options:
   name:
     description: Name of the lease, or its ID if it exists.
@@ -140,6 +141,13 @@ RETURN = r'''
 lease:
   description: The lease as the API has it; null if it is absent.
   returned: success
+  type: dict
+moves:
+  description:
+    - The other leases that would make room. C(leases) has those that the user
+      may see, C(others) is the number of those of others. Null if the service
+      does not tell.
+  returned: in check mode, if a lease would be made or changed
   type: dict
 '''
 
@@ -268,7 +276,7 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
             service.leases.end(conn, there)
         return {'changed': there is not None, 'lease': None,
                 'diff': {'before': before, 'after': {}}}
-    changed = True
+    changed, told = True, {}
     if there is None:
         lease = service.leases.post(conn, _new(params),
                                     dry_run=module.check_mode)
@@ -277,10 +285,12 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
                                       **changes)
     else:
         lease, changed = there, False
+    if changed and module.check_mode:
+        told['moves'] = lease.moves
     if params['wait'] and not module.check_mode:
         lease = _waited(module, conn, lease)
     after = service.plain(lease)
-    return {'changed': changed, 'lease': after,
+    return {'changed': changed, 'lease': after, **told,
             'diff': {'before': before, 'after': after}}
 
 
