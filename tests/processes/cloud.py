@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import contextlib
 import json
 import os
@@ -77,6 +78,9 @@ class Cloud(fixtures.Fixture):
     :param mix: how many nodes there are, and how long things may take.
     :param noticed: called with the id of each notice that somebody gets;
         where there is none, nobody gets any.
+    :param server: where our tables are, if it is not the usual one.
+    :param charged: called with each commit that the enforcement service
+        gets; where there is none, there is no such service.
     """
 
     def __init__(self, kind: str, folder: pathlib.Path,
@@ -86,7 +90,9 @@ class Cloud(fixtures.Fixture):
                  with_placement: bool = False,
                  mix: mixes.Mix | None = None,
                  beside: pathlib.Path | None = None,
-                 noticed: Callable[[str], None] | None = None) -> None:
+                 noticed: Callable[[str], None] | None = None,
+                 charged: Callable[[Any], None] | None = None,
+                 server: str | None = None) -> None:
         super().__init__()
         self.mix = mix or mixes.Mix()
         self.times = self.mix.times
@@ -100,7 +106,10 @@ class Cloud(fixtures.Fixture):
         self.choice = choice
         self._happened = happened
         self._noticed = noticed
+        self._charged = charged
+        self._server = server
         self._subscriber: subscriber.Subscriber | None = None
+        self._charger: subscriber.Charger | None = None
         self._mutation = mutation
         #: Whether all nodes can be leased, or those that are opened.
         self.all_hosts = self.choice.random() < self.mix.all_hosts
@@ -108,11 +117,14 @@ class Cloud(fixtures.Fixture):
         self.proxies: dict[str, database_proxy.DatabaseProxy] = {}
         self.rpc: dict[str, balancer.Balancer] = {}
         self.nodes: dict[str, str] = {}
+        #: The projects that nodes belong to.
+        self.owners: dict[str, str] = {}
 
     def _setUp(self) -> None:
         self.wire = wire.Wire()
         self.addCleanup(self.wire.close)
-        self.ours = self.useFixture(databases.Database(self.kind)).url
+        self.ours = self.useFixture(
+            databases.Database(self.kind, self._server)).url
         self._theirs = self.useFixture(databases.Database(self.kind)).url
         self._environment = {
             statements.VARIABLE: str(sa.make_url(self.ours).database),
@@ -123,6 +135,9 @@ class Cloud(fixtures.Fixture):
         if self._noticed is not None:
             self._subscriber = self.useFixture(subscriber.Subscriber(
                 random.Random(self.choice.random()), self._noticed))
+        if self._charged is not None:
+            self._charger = self.useFixture(subscriber.Charger(
+                random.Random(self.choice.random()), self._charged))
         if self._with_placement:
             self.placement = compute_hosts.Placement(
                 self.folder / 'placement')
@@ -294,17 +309,20 @@ class Cloud(fixtures.Fixture):
             'DEFAULT': {'state_path': self.folder},
             'database': {'connection': self._proxied(name)},
             'oslo_policy': {'policy_file': self.folder / 'our-policy.yaml'},
-            'reservations': {'min_ttl': 1, 'sweep_interval': 1},
+            'reservations': {'min_ttl': 1, 'sweep_interval': 1,
+                             'max_per_class': _by_class(
+                                 self.mix.reserved_of_class)},
             'guard': {'passage_timeout': self.times.passage,
                       'rpc_timeout': self.times.conductor,
                       'claim_ttl': self.times.claim},
             'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,
                        'workers': 4,
                        'hosts': 'all' if self.all_hosts else 'opened',
-                       'no_show_after': ','.join(
-                           f'{name}:{after}' for name, after
-                           in self.mix.no_show.items()),
-                       'no_show_warn_before': _WARNED_BEFORE},
+                       'no_show_after': _by_class(self.mix.no_show),
+                       'max_hosts_per_class': _by_class(self.mix.of_class),
+                       'owner_notice': self.mix.owner_notice,
+                       'no_show_warn_before': _WARNED_BEFORE,
+                       **self._charging()},
             'ironic': {'poll_interval': 1, 'full_poll_interval': 5,
                        'claim_ttl': self.times.claim, 'timeout': 10,
                        'auth_type': 'admin_token', 'endpoint': ironic,
@@ -323,6 +341,12 @@ class Cloud(fixtures.Fixture):
                 'token': placement.TOKEN, 'timeout': 5, 'grace': 8,
                 'recover_interval': 1, 'hosts_interval': 5,
                 'audit_interval': 10, 'claim_ttl': self.times.claim}})}
+
+    def _charging(self) -> dict[str, object]:
+        return {} if self._charger is None else {
+            'enforcement_timeout': 3,
+            **{name.removeprefix('leases__'): value
+               for name, value in self._charger.options().items()}}
 
     def _ironic_options(self, role: str, port: int) -> all_in_one.Options:
         # NOTE: an address of its own for each conductor: with another port
@@ -377,13 +401,16 @@ class Cloud(fixtures.Fixture):
             session.headers['X-OpenStack-Ironic-API-Version'] = '1.109'
             for name, count in self.mix.classes.items():
                 for number in range(count):
-                    self.nodes[self._enroll_one(
-                        session, f'{name}-{number}', name)] = name
+                    uuid = str(uuid_module.UUID(
+                        int=self.choice.getrandbits(128), version=4))
+                    if self.choice.random() < self.mix.owned:
+                        self.owners[uuid] = str(self.choice.choice(
+                            people.ALL_TENANTS).project)
+                    self._enroll_one(session, uuid, f'{name}-{number}', name)
+                    self.nodes[uuid] = name
 
-    def _enroll_one(self, session: requests.Session, name: str,
-                    resource_class: str) -> str:
-        uuid = str(uuid_module.UUID(int=self.choice.getrandbits(128),
-                                    version=4))
+    def _enroll_one(self, session: requests.Session, uuid: str, name: str,
+                    resource_class: str) -> None:
         path = f'{self.url}/v1/nodes'
         # NOTE: up to 1.10 a new node is born available.
         _insist(session, 'POST', path, {
@@ -392,10 +419,14 @@ class Cloud(fixtures.Fixture):
         _insist(session, 'PATCH', f'{path}/{uuid}', [
             {'op': 'add', 'path': f'/{field}', 'value': value}
             for field, value in (('resource_class', resource_class),
-                                 ('properties', SIZES))])
+                                 ('properties', SIZES),
+                                 ('owner', self.owners.get(uuid)))])
         _insist(session, 'PUT', f'{path}/{uuid}/states/power',
                 {'target': 'power off'})
-        return uuid
+
+
+def _by_class(numbers: Mapping[str, int]) -> str:
+    return ','.join(f'{name}:{number}' for name, number in numbers.items())
 
 
 def _address() -> str:

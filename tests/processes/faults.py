@@ -33,6 +33,7 @@ from tests.processes import balancer
 from tests.processes import cloud
 from tests.processes import database_proxy
 from tests.processes import journal
+from tests.processes import own_server
 from tests.processes import process
 
 #: A process whose wall clock is off by more, in seconds, may refuse to work.
@@ -47,6 +48,8 @@ _DOWN = (0.0, 4.0)
 _LONGEST_WRITE = 6.0
 #: How often it is a write that is held back, and not just any request.
 _WRITES = 0.9
+#: How often a server that is restarted is not asked to end first.
+_CRASHES = 0.5
 #: How often one looks, in seconds.
 _SOON = 0.2
 #: How much may wait in one place for something to hit.
@@ -97,19 +100,20 @@ def _repeatable(request: bytes) -> bool:
 class Faults:
     """Lets things go wrong until the storm is over.
 
-    :param restart_database: restarts the server of the databases, for those
-        who can; else connections are cut and refused for a while.
+    :param server: has our tables and nobody else's, and is restarted.
     """
 
     def __init__(self, over_there: cloud.Cloud, choice: random.Random,
                  written: journal.Journal, over: threading.Event,
-                 restart_database: Callable[[], None] | None = None,
+                 server: own_server.OwnServer | None = None,
                  seed: str = '') -> None:
         self._cloud = over_there
         self._choice = choice
         self._written = written
         self._over = over
-        self._restart = restart_database
+        self._server = server
+        # NOTE: so that it is not over before the server is there again.
+        self._restarting = threading.Lock()
         self._seed = seed
         self._lock = threading.Lock()
         # NOTE: so that no two clocks are far off.
@@ -133,6 +137,8 @@ class Faults:
                        'stop_at_commit': self._stop_at_commit,
                        'kill_at_commit': self._kill_at_commit,
                        'hold_write': self._hold_write}
+        if self._server is not None:
+            faults['restart_database'] = self._restart
         if self._mix.trouble:
             self._cloud.raging.touch()
         often = [self._mix.faults.get(name, 0) for name in faults]
@@ -165,11 +171,15 @@ class Faults:
         while any(often) and not self._over.wait(
                 choice.uniform(*self._mix.gust_pause)):
             fault, = choice.choices(list(small.values()), often)
-            fault(choice)
+            # NOTE: a server that is being restarted has no sessions.
+            with contextlib.suppress(sa.exc.DBAPIError):
+                fault(choice)
 
     def end(self) -> None:
         """End all faults, and have everything run again."""
         self._cloud.raging.unlink(missing_ok=True)
+        with self._restarting:
+            pass
         for timer in self._later:
             timer.cancel()
         between = (self._cloud.balancer, *self._cloud.rpc.values())
@@ -298,10 +308,6 @@ class Faults:
 
     def _refuse(self) -> None:
         seconds = self._choice.uniform(1, 5)
-        if self._restart is not None:
-            self.tell('restart-database')
-            self._restart()
-            return
         self.tell('refuse', seconds=seconds, hit=any(
             proxy.busy for proxy in self._cloud.proxies.values()))
         for proxy in self._cloud.proxies.values():
@@ -312,6 +318,17 @@ class Faults:
             for proxy in self._cloud.proxies.values():
                 proxy.refuse(False)
         self._after(seconds, take_again)
+
+    def _restart(self) -> None:
+        """Have the server end in order or crash, and come back."""
+        assert self._server is not None
+        crash = self._choice.random() < _CRASHES
+        with self._restarting:
+            if not self._over.is_set():
+                self.tell('crash-database' if crash else 'restart-database',
+                          hit=any(proxy.busy for proxy
+                                  in self._cloud.proxies.values()))
+                self._server.restart(crash)
 
     def _swallow(self) -> None:
         which, proxy = self._proxied()

@@ -48,7 +48,8 @@ class Times:
 #: How often each fault is, in parts of the whole.
 FAULTS: Mapping[str, int] = {
     'kill': 2, 'stop': 4, 'hold': 6, 'hold_rpc': 4, 'cut': 2, 'refuse': 1,
-    'swallow': 4, 'stop_at_commit': 4, 'kill_at_commit': 2, 'hold_write': 6}
+    'swallow': 4, 'stop_at_commit': 4, 'kill_at_commit': 2, 'hold_write': 6,
+    'restart_database': 8}
 #: How often each of the small ones is, which hit one request, one
 #: transaction, or a process for a moment.
 GUSTS: Mapping[str, int] = {
@@ -62,7 +63,7 @@ LIVES: Mapping[str, int] = {
     'allocate': 1, 'look_round': 1}
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
-                           'close': 1, 'tidy': 1}
+                           'close': 1, 'tidy': 1, 'reown': 1}
 #: What another one does who looks after nothing but maintenance windows.
 BOOKS: Mapping[str, int] = {'book': 1}
 
@@ -93,10 +94,16 @@ class Mix:
     :ivar starts: in how many seconds leases start.
     :ivar lengths: how many seconds they last.
     :ivar open_dates: how many of all leases leave their dates open.
+    :ivar fix_before: how many seconds before their start these are fixed.
     :ivar queued: how many of the others wait where they do not fit.
     :ivar ended: how many of them are ended before.
     :ivar no_show: after how many seconds a node that a lease has not deployed
         is released, by its class.
+    :ivar of_class: how many nodes of a class a project may have leased at the
+        same time.
+    :ivar reserved_of_class: how many it may have reserved.
+    :ivar owned: how many of the nodes have an owner, one of the tenants.
+    :ivar owner_notice: within how many seconds owners can have them back.
     :ivar aims: what a transaction has to do first so that a fault at its end
         is meant for it, in the words of its statements; any where it is
         empty.
@@ -128,9 +135,15 @@ class Mix:
     starts: tuple[int, ...] = (0, 0, 0, 3, 10)
     lengths: tuple[int, ...] = (10, 15, 25, 40)
     open_dates: float = 0.0
+    fix_before: tuple[int, ...] = (0, 2, 5)
     queued: float = 0.0
     ended: float = 0.6
     no_show: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    of_class: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    reserved_of_class: Mapping[str, int] = dataclasses.field(
+        default_factory=dict)
+    owned: float = 0.0
+    owner_notice: int = 0
     aims: tuple[str, ...] = ()
     held: str = ''
     stopped: int = 5
@@ -141,8 +154,11 @@ class Mix:
     def of_all(cls) -> Mix:
         """Return the mix of a storm that looks for whatever there is."""
         return cls(gusting=4, trouble=0.12, all_hosts=0.5,
-                   leisure=(0.05, 0.6), open_dates=0.25, queued=0.4,
-                   no_show={'silver': 8}, booking=True)
+                   leisure=(0.05, 0.6), lengths=(15, 25, 40, 75),
+                   open_dates=0.25, queued=0.4,
+                   no_show={'silver': 8}, booking=True,
+                   of_class={'gold': 3, 'silver': 3},
+                   reserved_of_class={'gold': 2}, owned=0.4, owner_notice=90)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,17 +34,20 @@ class Operator:
 
     :param nodes: of Ironic, with their classes.
     :param sizes: the properties of each.
+    :param owners: the projects that some of them belong to.
     :param mix: how often what is done.
     :param taken: nodes where it is worth trying what must not be done.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
-                 sizes: dict[str, Any], mix: mixes.Mix,
+                 sizes: dict[str, Any], owners: dict[str, str],
+                 mix: mixes.Mix,
                  taken: collections.deque[str]) -> None:
         self._asker = asker
         self._taken = taken
         self._nodes = nodes
         self._sizes = sizes
+        self._owners = owners
         self._mix = mix
         self._pause = threading.Event()
 
@@ -52,7 +55,7 @@ class Operator:
         """Work until the storm is over."""
         acts = {'maintain': self._maintain, 'recreate': self._recreate,
                 'reclass': self._reclass, 'close': self._close,
-                'tidy': self._tidy, 'book': self._book}
+                'tidy': self._tidy, 'reown': self._reown, 'book': self._book}
         often = [self._mix.acts.get(name, 0) for name in acts]
         while self._asker.wait(*self._mix.rounds):
             if any(often):
@@ -99,6 +102,15 @@ class Operator:
         self._asker.wait(2, 6)
         self._insist('reclass', 'PATCH', path, _class(self._nodes[node]))
 
+    def _reown(self, node: str) -> None:
+        """Give a node to another project, or to nobody, for a while."""
+        other = self._asker.choice.choice(
+            [None, *sorted(set(self._owners.values()))])
+        path = f'/v1/nodes/{node}'
+        self._asker.ask('reown', 'PATCH', path, _owner(other))
+        self._asker.wait(2, 6)
+        self._insist('reown', 'PATCH', path, _owner(self._owners.get(node)))
+
     def _close(self, node: str) -> None:
         path = f'/v1/os-hosts/{node}'
         self._asker.ask('close', 'PUT', path, {'reservable': False})
@@ -122,7 +134,7 @@ class Operator:
         self._insist('operate-enroll', 'POST', '/v1/nodes', {
             'driver': _FAKE, 'name': name, 'uuid': node}, version='1.10')
         self._insist('operate-enroll', 'PATCH', path, [
-            *_class(self._nodes[node]),
+            *_class(self._nodes[node]), *_owner(self._owners.get(node)),
             {'op': 'add', 'path': '/properties', 'value': self._sizes}])
         self._insist('operate-enroll', 'PUT', path + '/states/power',
                      {'target': 'power off'})
@@ -153,6 +165,10 @@ class Operator:
             if reply.status == 409 and method == 'POST':
                 return
             self._pause.wait(1)
+
+
+def _owner(project: str | None) -> list[dict[str, Any]]:
+    return [{'op': 'add', 'path': '/owner', 'value': project}]
 
 
 def _class(name: str) -> list[dict[str, Any]]:

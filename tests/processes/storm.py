@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import argparse
 import collections
-from collections.abc import Callable
+import contextlib
 import dataclasses
 import pathlib
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -43,6 +42,7 @@ from tests.processes import journal
 from tests.processes import mix as mixes
 from tests.processes import mutations
 from tests.processes import operators
+from tests.processes import own_server
 from tests.processes import people
 from tests.processes import tenants
 from tests.processes.checker import findings
@@ -64,7 +64,8 @@ class Options:
     :ivar seconds: how long there are faults.
     :ivar seed: of all that is left to chance.
     :ivar mutation: what is broken on purpose.
-    :ivar restart_database: a command that restarts the database server.
+    :ivar restart_database: whether our tables are on a database server of the
+        storm's own, which is restarted.
     :ivar placement: whether there is a Placement, with compute hosts.
     :ivar first: whether the first finding ends it.
     :ivar within: how long it may take until there is quiet, in seconds.
@@ -76,7 +77,7 @@ class Options:
     seconds: float
     seed: str
     mutation: str | None = None
-    restart_database: str | None = None
+    restart_database: bool = False
     placement: bool = False
     first: bool = False
     within: float = aftermath.WITHIN
@@ -143,16 +144,30 @@ def run(options: Options, folder: pathlib.Path) -> Report:
 
     def noticed(ident: str) -> None:
         written.write('noticed', id=ident, at=journal.now())
-    # NOTE: the release before may know no notices, and writes none.
-    told_of = noticed if options.beside is None else None
-    written.write('notices', sent=told_of is not None)
+
+    def charged(entry: object) -> None:
+        written.write('commit', entry=entry, at=journal.now())
+    # NOTE: the release before may know neither, and writes none.
+    alone = options.beside is None
+    written.write('notices', sent=alone)
+    written.write('commits', sent=alone)
     written.write('clock', wall=time.time() - journal.now(),
                   late=options.mix.times.late)
-    with cloud.Cloud(options.kind, folder, random.Random(seed.random()),
-                     happened, options.mutation,
-                     options.placement, options.mix,
-                     options.beside, told_of) as there:
+    with contextlib.ExitStack() as started:
+        server = started.enter_context(own_server.OwnServer(
+            options.kind, folder / 'server.log')) if (
+            options.restart_database and options.kind != 'sqlite') else None
+        there = started.enter_context(cloud.Cloud(
+            options.kind, folder, random.Random(seed.random()), happened,
+            options.mutation, options.placement, options.mix,
+            options.beside, noticed if alone else None,
+            charged if alone else None,
+            None if server is None else server.url))
         written.write('hosts', all=there.all_hosts)
+        written.write('limits', leased=dict(options.mix.of_class),
+                      reserved=dict(options.mix.reserved_of_class))
+        written.write('owners', owners=there.owners,
+                      notice=options.mix.owner_notice)
         written.write('no_show', after=dict(options.mix.no_show),
                       classes=there.nodes)
         operator = exchange.Asker(
@@ -168,7 +183,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
             person, there.balancer.port, written, there.times.client,
             random.Random(seed.random()), over), there.nodes, taken,
-            options.mix).run,
+            options.mix, set(there.owners.values())).run,
             name=person.name, daemon=True) for person in people.ALL_TENANTS]
         at_work = {'operator': options.mix}
         if options.mix.booking:
@@ -177,12 +192,12 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         crowd.extend(threading.Thread(target=operators.Operator(
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
                            there.times.client, random.Random(seed.random()),
-                           over), there.nodes, dict(cloud.SIZES), mix,
-            taken).run, name=name, daemon=True)
+                           over), there.nodes, dict(cloud.SIZES),
+            there.owners, mix, taken).run, name=name, daemon=True)
             for name, mix in at_work.items())
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
-            _restarter(options.restart_database), options.seed)
+            server, options.seed)
         crowd.append(threading.Thread(target=weather.run, name='faults',
                                       daemon=True))
         crowd.extend(threading.Thread(
@@ -224,13 +239,6 @@ def _read(folder: pathlib.Path) -> history.History:
     return history.read(journal.read(*sorted(folder.glob('*.jsonl'))))
 
 
-def _restarter(command: str | None) -> Callable[[], None] | None:
-    if command is None:
-        return None
-    return lambda: subprocess.run(command, shell=True, check=True,
-                                  timeout=120)  # type: ignore[return-value]
-
-
 def _open_hosts(there: cloud.Cloud, operator: exchange.Asker) -> None:
     """Open all nodes to leases, once they have been seen."""
     deadline = time.monotonic() + _PATIENT
@@ -269,9 +277,10 @@ def main(argv: list[str] | None = None) -> int:
                         help='how many small faults come side by side')
     parser.add_argument('--mutation', choices=mutations.names(),
                         help='break the product on purpose')
-    parser.add_argument('--restart-database', metavar='COMMAND',
-                        help='restarts the server of the databases; by '
-                             'default its connections are cut and refused')
+    parser.add_argument('--restart-database', action='store_true',
+                        help='run a database server of its own, and restart '
+                             'it; by default connections to the server that '
+                             'is there are cut and refused')
     parser.add_argument('--beside', type=pathlib.Path, metavar='CHECKOUT',
                         help='one API and one reconciler run the release '
                              'that is checked out there')

@@ -16,8 +16,10 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Collection
 from collections.abc import Sequence
 import datetime
+import json
 from typing import Any
 
 from tests.processes import exchange
@@ -33,12 +35,15 @@ class Tenant:
     :param taken: nodes that some tenant has had lately: where it is worth
         trying what must not be done.
     :param mix: how often what is done.
+    :param owners: the projects that nodes belong to.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
                  taken: collections.deque[str],
-                 mix: mixes.Mix | None = None) -> None:
+                 mix: mixes.Mix | None = None,
+                 owners: Collection[str] = ()) -> None:
         self._asker = asker
+        self._owns = asker.person.project in owners
         self._taken = taken
         self._nodes = nodes
         self._choice = asker.choice
@@ -159,7 +164,7 @@ class Tenant:
                 seconds=length + self._choice.choice((10, 30, 60)))
             return {'between': [_date(first), _date(last)],
                     'duration': length,
-                    'fix_before': self._choice.choice((0, 2, 5))}
+                    'fix_before': self._choice.choice(self._mix.fix_before)}
         start = now + datetime.timedelta(
             seconds=self._choice.choice(self._mix.starts))
         queue = ({'on_refusal': 'queue'}
@@ -181,7 +186,13 @@ class Tenant:
                 'hypervisor_properties': '',
                 'resource_properties': self._choice.choice(
                     ('', '["==", "$resource_class", "gold"]',
-                     '["==", "$resource_class", "silver"]'))}
+                     '["==", "$resource_class", "silver"]',
+                     *self._ours() * 2))}
+
+    def _ours(self) -> tuple[str, ...]:
+        """Return what to ask for to have nodes that are the tenant's own."""
+        return ((json.dumps(['==', '$owner', self._asker.person.project]),)
+                if self._owns else ())
 
     def _change(self, path: str, lease: dict[str, Any]) -> None:
         end = _read(lease['end_date'])

@@ -61,15 +61,17 @@ class Database(fixtures.Fixture):
     or IRONIC_RESERVATIONS_REQUIRE_DATABASES is 1.
 
     :param kind: one of :data:`KINDS`.
+    :param server: the URL of another server than the usual one.
     :ivar url: the SQLAlchemy URL of the database.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, server: str | None = None) -> None:
         super().__init__()
         if kind not in KINDS:
             raise ValueError(f'{kind!r} is not one of {", ".join(KINDS)}.')
         self.kind = kind
         self.url = ''
+        self._other = server
 
     def setUp(self) -> None:
         """Make the database.
@@ -79,7 +81,7 @@ class Database(fixtures.Fixture):
         """
         # NOTE: not in _setUp, from where a skip comes out as an error.
         self._server = (None if self.kind == 'sqlite'
-                        else _reach(self.kind))
+                        else _reach(self.kind, self._other))
         super().setUp()
 
     def _setUp(self) -> None:
@@ -95,9 +97,10 @@ class Database(fixtures.Fixture):
             hide_password=False)
 
 
-def _reach(kind: str) -> sa.URL:
+def _reach(kind: str, other: str | None) -> sa.URL:
     variable, usual = SERVERS[kind]
-    urls = ((os.environ[variable],) if os.environ.get(variable) else usual)
+    named = other or os.environ.get(variable)
+    urls = (named,) if named else usual
     failure: Exception | None = None
     for url in map(sa.make_url, urls):
         try:

@@ -67,17 +67,17 @@ def moved(told: history.History
     :returns: the lease, the answer that shows it, and what is wrong.
     """
     kept = unused.Unused(told).soonest()
-    for lease, shown in _shown(told).items():
-        for number, after in enumerate(shown):
+    for lease, answers in shown(told).items():
+        for number, after in enumerate(answers):
             text = next(
-                (text for before in _before(shown[:number], after)
+                (text for before in _before(answers[:number], after)
                  if (text := _wrong(before, after, kept))), _odd(after))
             if text:
                 yield lease, after.exchange, text
                 break
 
 
-def _shown(told: history.History) -> dict[str, list[Dates]]:
+def shown(told: history.History) -> dict[str, list[Dates]]:
     """Return what answers show of each lease, in the order of asking."""
     writes: dict[str, list[history.Exchange]] = collections.defaultdict(list)
     for each in told.exchanges:
@@ -111,9 +111,9 @@ def _dates(told: history.History, each: history.Exchange,
         None if promised is None else told.at(promised))
 
 
-def _before(shown: list[Dates], after: Dates) -> list[Dates]:
+def _before(answers: list[Dates], after: Dates) -> list[Dates]:
     """Return what was shown before, and holds for an answer."""
-    return [before for before in shown
+    return [before for before in answers
             if before.exchange.got <= after.exchange.sent
             and after.exchange.got <= before.until]
 
@@ -149,11 +149,11 @@ def _wrong(before: Dates, after: Dates, kept: float) -> str:
             if became < nearest else '')
 
 
-def _odd(shown: Dates) -> str:
+def _odd(answer: Dates) -> str:
     """Return what is wrong about an answer by itself."""
-    if shown.between is not None and not (
-            shown.between[0] - _GRAIN <= shown.start
-            and shown.end <= shown.between[1] + _GRAIN):
-        return (f'it is from {shown.start:.2f} until {shown.end:.2f}, and '
-                f'is to be in {shown.between}')
+    if answer.between is not None and not (
+            answer.between[0] - _GRAIN <= answer.start
+            and answer.end <= answer.between[1] + _GRAIN):
+        return (f'it is from {answer.start:.2f} until {answer.end:.2f}, and '
+                f'is to be in {answer.between}')
     return ''

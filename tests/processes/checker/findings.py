@@ -19,12 +19,15 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 
+from tests.processes.checker import commits
 from tests.processes.checker import dates
 from tests.processes.checker import history
 from tests.processes.checker import notices
 from tests.processes.checker import owners
 from tests.processes.checker import promises
 from tests.processes.checker import quiet
+from tests.processes.checker import shares
+from tests.processes.checker import starts
 from tests.processes.checker import windows
 
 _OURS = ('/v1/reservations', '/v1/leases', '/v1/os-hosts',
@@ -278,10 +281,29 @@ def _over_promised(case: Case) -> Iterator[Finding]:
                               f'{why}: {", ".join(leases)}', leases)
 
 
+def _too_much(case: Case) -> Iterator[Finding]:
+    """A project has more of a class than it may have."""
+    for at, project, text, which in (*shares.leased(case.told),
+                                     *shares.reserved(case.told, case.sure)):
+        yield Finding('too much for a project', at, project, text, which)
+
+
+def _lent_too_long(case: Case) -> Iterator[Finding]:
+    """Somebody has the node of another project beyond its notice."""
+    for at, lease, text, which in shares.lent(case.told):
+        yield Finding('lent for too long', at, lease, text, which)
+
+
 def _dates_moved(case: Case) -> Iterator[Finding]:
     """The dates of a lease are not as they were promised."""
     for lease, each, text in dates.moved(case.told):
         yield Finding('dates moved', each.got, lease, text)
+
+
+def _started_late(case: Case) -> Iterator[Finding]:
+    """A lease that waits has not started when that was promised."""
+    for at, lease, text in starts.late(case.told):
+        yield Finding('started late', at, lease, text)
 
 
 def _in_maintenance(case: Case) -> Iterator[Finding]:
@@ -306,6 +328,12 @@ def _not_told(case: Case) -> Iterator[Finding]:
     """Somebody was not told of what became of a lease."""
     for at, lease, text in notices.missing(case.told):
         yield Finding('not told', at, lease, text)
+
+
+def _charged_wrong(case: Case) -> Iterator[Finding]:
+    """The enforcement service was told otherwise than clients were."""
+    for at, lease, text in commits.wrong(case.told):
+        yield Finding('charged wrong', at, lease, text)
 
 
 def _made_twice(case: Case) -> Iterator[Finding]:
@@ -341,8 +369,9 @@ def _left_over(case: Case) -> Iterator[Finding]:
 RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _two_owners, _done_to_anothers, _allocated, _lost, _lost_in_the_end,
     _proof_refused,
-    _errors, _untrue, _over_promised, _dates_moved,
-    _in_maintenance, _not_told, _made_twice, _left_over)
+    _errors, _untrue, _over_promised, _too_much, _lent_too_long,
+    _dates_moved, _started_late,
+    _in_maintenance, _not_told, _charged_wrong, _made_twice, _left_over)
 
 
 def _name(sure: owners.Sure) -> str:

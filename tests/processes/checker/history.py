@@ -133,9 +133,16 @@ class History:
     :ivar capacities: what compute hosts have, by their uuids.
     :ivar noticed: the ids of the notices that somebody got; ``None``: nobody
         was to get any.
+    :ivar commits: the entries that the enforcement service took, in their
+        order; ``None``: there was no such service.
     :ivar no_show: after how many seconds a node that a lease has not deployed
         may be released, by its class.
     :ivar classes: of the nodes.
+    :ivar leased_most: how many nodes of a class a project may have leased at
+        the same time.
+    :ivar reserved_most: how many it may have reserved.
+    :ivar owners: the projects that nodes belong to.
+    :ivar owner_notice: within how many seconds they can have them back.
     :ivar all_hosts: whether all nodes could be leased.
     """
 
@@ -151,8 +158,13 @@ class History:
         default_factory=dict)
     all_hosts: bool = False
     noticed: frozenset[str] | None = None
+    commits: tuple[dict[str, Any], ...] | None = None
     no_show: dict[str, float] = dataclasses.field(default_factory=dict)
     classes: dict[str, str] = dataclasses.field(default_factory=dict)
+    leased_most: dict[str, int] = dataclasses.field(default_factory=dict)
+    reserved_most: dict[str, int] = dataclasses.field(default_factory=dict)
+    owners: dict[str, str] = dataclasses.field(default_factory=dict)
+    owner_notice: float = 0.0
 
     def at(self, date: str) -> float:
         """Return when a date of an answer is, on the one clock."""
@@ -171,9 +183,11 @@ def read(records: Iterable[dict[str, Any]]) -> History:
     capacities: dict[str, dict[str, int]] = {}
     wall, late, all_hosts = 0.0, 60.0, False
     noticed: set[str] = set()
-    notices = False
+    commits: list[dict[str, Any]] = []
+    notices = charged = False
     no_show: dict[str, float] = {}
     classes: dict[str, str] = {}
+    rules: dict[str, Any] = {}
     for record in records:
         match record['kind']:
             case 'sending':
@@ -195,8 +209,18 @@ def read(records: Iterable[dict[str, Any]]) -> History:
                 noticed.add(record['id'])
             case 'notices':
                 notices = record['sent']
+            case 'commit':
+                commits.append(record)
+            case 'commits':
+                charged = record['sent']
             case 'no_show':
                 no_show, classes = record['after'], record['classes']
+            case 'limits':
+                rules |= {'leased_most': record['leased'],
+                          'reserved_most': record['reserved']}
+            case 'owners':
+                rules |= {'owners': record['owners'],
+                          'owner_notice': record['notice']}
             case 'host':
                 capacities[record['uuid']] = record['capacity']
             case 'hosts':
@@ -213,7 +237,10 @@ def read(records: Iterable[dict[str, Any]]) -> History:
         tuple(sorted(passed, key=lambda each: each.began)),
         tuple(sorted(faults, key=lambda each: each['at'])),
         tuple(snapshots), wall, late, ids, capacities, all_hosts,
-        frozenset(noticed) if notices else None, no_show, classes)
+        frozenset(noticed) if notices else None,
+        tuple(each['entry'] for each in sorted(
+            commits, key=lambda each: each['at'])) if charged else None,
+        no_show, classes, **rules)
 
 
 def _of(which: Any, record: dict[str, Any], *more: str) -> Any:

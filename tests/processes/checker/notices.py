@@ -18,10 +18,12 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 
+from tests.processes.checker import commits
 from tests.processes.checker import history
 from tests.processes.checker import owners
 
 _LIVE = ('PENDING', 'STARTING', 'ACTIVE')
+_FLAGGED = 'flagged'
 #: What comes to a lease once at most.
 _ONCE = ('started', 'ended')
 
@@ -36,7 +38,8 @@ def missing(told: history.History) -> Iterator[tuple[float, str, str]]:
     if told.noticed is None or not told.snapshots:
         return
     last = told.snapshots[-1]
-    at, rows = last['at'], last['tables'].get('outbox', ())
+    at, rows = last['at'], [row for row in last['tables'].get('outbox', ())
+                            if row['channel'] != commits.CHANNEL]
     for row in rows:
         if row['outcome'] == 'delivered' and (
                 row['notice_id'] not in told.noticed):
@@ -53,6 +56,8 @@ def missing(told: history.History) -> Iterator[tuple[float, str, str]]:
     for lease, statuses in _shown(told).items():
         if 'ACTIVE' in statuses and not written[lease, 'started']:
             yield at, lease, 'there is no notice that it has started'
+        if _FLAGGED in statuses and not written[lease, 'broken']:
+            yield at, lease, 'there is no notice that a node of it is broken'
         if lease not in going_on and not written[lease, 'ended']:
             yield at, lease, 'there is no notice that it has ended'
 
@@ -65,4 +70,6 @@ def _shown(told: history.History) -> dict[str, set[str]]:
             for lease in owners.leases_in(each.answer):
                 if lease['status'] in _LIVE:
                     found[lease['id']].add(lease['status'])
+                    if lease['degraded']:
+                        found[lease['id']].add(_FLAGGED)
     return found

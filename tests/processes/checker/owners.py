@@ -125,7 +125,7 @@ def _reservations(told: history.History) -> Iterator[_Shown]:
             asked.setdefault(str(each.body.get('uuid')), each.sent)
         if not each.done:
             continue
-        for given in _given(each.answer):
+        for given in reservations_in(each.answer):
             in_use = given.get('state') == 'in_use'
             yield _Shown(
                 given['uuid'], given['node_uuid'],
@@ -136,7 +136,8 @@ def _reservations(told: history.History) -> Iterator[_Shown]:
                 given.get('project_id', each.project))
 
 
-def _given(answer: Any) -> Iterable[dict[str, Any]]:
+def reservations_in(answer: Any) -> Iterable[dict[str, Any]]:
+    """Return the reservations that an answer shows."""
     match answer:
         case {'reservation': {'node_uuid': _} as given}:
             return (given,)

@@ -44,6 +44,9 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
         elif (lease['status'] in ('ACTIVE', 'PENDING')
               and lease['ends_at'] <= now['now']):
             yield lease['id'], 'the lease should be over'
+        elif (lease['status'] == 'PENDING' and not lease['degraded']
+              and lease['starts_at'] <= now['now']):
+            yield lease['id'], 'the lease should have started'
     for row in now['tables'].get('reservations', ()):
         if row['state'] == 'starting':
             yield row['node_uuid'], 'a reservation is still starting'

@@ -69,6 +69,7 @@ def lease(ident: str, until: float, *nodes: str,
     """Make the body of an answer."""
     return {'lease': {
         'id': ident, 'status': status, 'end_date': date(until)[:26],
+        'degraded': False,
         'reservations': [{'id': f'{ident}-proof', 'nodes': [
             {'uuid': node, 'state': 'bound'} for node in nodes]}]}}
 

@@ -27,7 +27,7 @@ def row(kind: str, ident: str = 'n', lease: str = 'l',
         outcome: str | None = 'delivered') -> dict[str, Any]:
     """Make a row of the outbox."""
     return {'lease_id': lease, 'kind': kind, 'notice_id': ident,
-            'outcome': outcome}
+            'outcome': outcome, 'channel': 'webhook'}
 
 
 class NoticesTestCase(unittest.TestCase):
@@ -62,6 +62,20 @@ class NoticesTestCase(unittest.TestCase):
                          self.missing(status='PENDING'))
         self.assertEqual(['there is no notice that it has ended'],
                          self.missing(row('started'), now='TERMINATED'))
+
+    def test_one_that_is_flagged(self) -> None:
+        """Its owner is told that a node is broken."""
+        shown = test_findings.shown('l', 10, 100)
+        shown.answer['lease']['degraded'] = True
+        for rows, expected in (
+                ((), ['there is no notice that a node of it is broken']),
+                ((row('broken'),), [])):
+            told = history.History((shown,), snapshots=({
+                'at': 200.0, 'tables': {
+                    'outbox': [row('started'), row('ended'), *rows]}},),
+                noticed=frozenset('n'))
+            self.assertEqual(expected, [
+                text for _, _, text in notices.missing(told)])
 
     def test_one_that_goes_on(self) -> None:
         """Nothing has become of it."""

@@ -35,12 +35,13 @@ def snapshot(nodes: tuple[dict[str, Any], ...] = (NODE,),
             'now': '2050-01-01 00:00:00'}
 
 
-def lease(status: str, ends_at: str = '2050-01-02 00:00:00'
-          ) -> dict[str, Any]:
+def lease(status: str, ends_at: str = '2050-01-02 00:00:00',
+          starts_at: str = '2050-01-01 10:00:00') -> dict[str, Any]:
     """Make the rows of a lease of one node."""
     return {
         'leases': [{'id': 'l', 'status': status, 'project_id': 'p',
-                    'degraded': False, 'ends_at': ends_at}],
+                    'degraded': False, 'starts_at': starts_at,
+                    'ends_at': ends_at}],
         'lease_reservations': [{'id': 'r', 'lease_id': 'l'}],
         'reservations': [{'node_uuid': 'n', 'lease_reservation_id': 'r',
                           'state': 'bound'}]}
@@ -86,6 +87,9 @@ class QuietTestCase(unittest.TestCase):
                 'not over': snapshot(
                     ({**NODE, 'lessee': 'p'},),
                     **lease('ACTIVE', '2049-12-31 23:59:59')),
+                'not started': snapshot(leases=[
+                    lease('PENDING', starts_at='2049-12-31 23:59:59')[
+                        'leases'][0]]),
                 'lessee of nobody': snapshot(({**NODE, 'lessee': 'q'},)),
                 'lessee not written': snapshot(**lease('ACTIVE')),
                 'window': snapshot(maintenance_nodes=[

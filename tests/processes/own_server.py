@@ -1,0 +1,185 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A database server of the storm's own, which can be restarted."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+import fixtures
+import sqlalchemy as sa
+
+from tools import all_in_one
+from tools import child
+
+#: How long it may take on a machine that has other things to do, in seconds.
+_PATIENCE = 240.0
+#: How often it is tried again where what was killed is not quite gone.
+_TRIES = 10
+#: Runs the server as the user that its name says, until either of us ends.
+# NOTE: signals are for the server, which ends in its own way.
+_RUN = """
+import signal, subprocess, sys
+for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, lambda *_: None)
+who = {'user': sys.argv[1], 'group': int(sys.argv[2]), 'extra_groups': []}
+sys.exit(subprocess.run(sys.argv[3:], **(who if sys.argv[1] else {})
+                        ).returncode)
+"""
+_DEBIAN = '/usr/lib/postgresql/*/bin'
+#: The user of a server that does not run as root.
+_USERS = {'postgresql': 'postgres', 'mysql': 'mysql'}
+#: Which signal ends a server as an operator would: at once, and in order.
+_END = {'postgresql': signal.SIGINT, 'mysql': signal.SIGTERM}
+
+
+class OwnServer(fixtures.Fixture):
+    """A server on a port and a folder of its own.
+
+    :param kind: ``mysql`` or ``postgresql``.
+    :param log_file: of the server.
+    """
+
+    def __init__(self, kind: str, log_file: pathlib.Path) -> None:
+        super().__init__()
+        self._kind = kind
+        self._log_file = log_file
+        self._child: child.Child | None = None
+
+    def _setUp(self) -> None:
+        # NOTE: whoever the server runs as has to get there, so that it is no
+        # folder of ours.
+        self._folder = pathlib.Path(tempfile.mkdtemp(prefix='storm-server-'))
+        self.addCleanup(shutil.rmtree, self._folder, ignore_errors=True)
+        self._port = all_in_one.free_port()
+        self._user = _USERS[self._kind] if os.geteuid() == 0 else ''
+        self._group = os.getegid()
+        if self._user:
+            who = pwd.getpwnam(self._user)
+            self._group = who.pw_gid
+            os.chown(self._folder, who.pw_uid, who.pw_gid)
+        self._run(self._make)
+        self.addCleanup(self._kill)
+        self._start()
+
+    def restart(self, crash: bool) -> None:
+        """Restart it, and wait until it answers.
+
+        :param crash: whether it is killed, and not asked to end.
+        :raises NotStarted: it did not come back.
+        """
+        assert self._child is not None
+        if not crash:
+            os.killpg(self._child.process.pid, _END[self._kind])
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.process.wait(_PATIENCE)
+        self._kill()
+        self._start()
+
+    @property
+    def url(self) -> str:
+        """Where it is, and who asks."""
+        where = f'127.0.0.1:{self._port}'
+        return (f'mysql+pymysql://root@{where}?ssl_disabled=true'
+                if self._kind == 'mysql' else
+                f'postgresql+psycopg2://postgres@{where}/postgres')
+
+    @property
+    def _data(self) -> str:
+        return str(self._folder / 'data')
+
+    @property
+    def _make(self) -> list[str]:
+        if self._kind == 'mysql':
+            return [_program('mariadb-install-db'), '--no-defaults',
+                    f'--datadir={self._data}', '--skip-test-db',
+                    '--auth-root-authentication-method=normal']
+        return [_program('initdb'), '-D', self._data, '-U', 'postgres',
+                '--auth=trust', '--encoding=UTF8', '--no-locale']
+
+    @property
+    def _serve(self) -> list[str]:
+        if self._kind == 'mysql':
+            return [_program('mariadbd'), '--no-defaults',
+                    f'--datadir={self._data}', f'--port={self._port}',
+                    '--bind-address=127.0.0.1',
+                    f'--socket={self._folder / "socket"}',
+                    f'--pid-file={self._folder / "pid"}',
+                    '--max-connections=500']
+        return [_program('postgres'), '-D', self._data, '-p',
+                str(self._port), '-h', '127.0.0.1', '-k', str(self._folder),
+                '-c', 'max_connections=300']
+
+    def _run(self, command: list[str]) -> None:
+        done = subprocess.run(
+            command, cwd=self._folder, stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            **({'user': self._user, 'group': self._group, 'extra_groups': []}
+               if self._user else {}))  # type: ignore[call-overload]
+        if done.returncode:
+            raise RuntimeError(f'{command[0]}: {done.stdout[-3000:]}')
+
+    def _start(self) -> None:
+        for left in reversed(range(_TRIES)):
+            self._child = child.Child.python(
+                'server', _RUN, [self._user, str(self._group), *self._serve],
+                self._folder, self._log_file)
+            try:
+                self._child.wait_until(self._answers, _PATIENCE)
+                return
+            except child.NotStarted:
+                # NOTE: children of one that was killed may be there still.
+                self._kill()
+                if not left:
+                    raise
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            if probe.connect_ex(('127.0.0.1', self._port)):
+                return False
+        engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        try:
+            with engine.connect():
+                return True
+        except sa.exc.DBAPIError:
+            return False
+
+    def _kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+
+def _program(name: str) -> str:
+    """Return where a program is.
+
+    :raises RuntimeError: it is not installed.
+    """
+    path = os.pathsep.join((*sorted(glob.glob(_DEBIAN), reverse=True),
+                            os.environ.get('PATH', ''), '/usr/sbin'))
+    found = shutil.which(name, path=path)
+    if found is None:
+        raise RuntimeError(f'{name} is not installed, which a database '
+                           'server of its own takes.')
+    return found
