@@ -131,7 +131,7 @@ class ImportsTest(testtools.TestCase):
                  'placement': ('leases', 'lease_cycle')}
         wrong = [f'{side}/{path.name}: {name}'
                  for side, others in sides.items() for other in others
-                 for path in sorted((ROOT / 'engine' / side).glob('*.py'))
+                 for path in sorted((ROOT / 'engine' / side).rglob('*.py'))
                  for node in ast.walk(ast.parse(path.read_text()))
                  for name in _imported(node)
                  if name.startswith(f'{PROJECT}.engine.{other}')]

@@ -1,0 +1,107 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Planning the nodes of a lease anew for what it is to become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases.replan import pending as replan_pending
+from ironic_reservations.engine.leases.replan import started as replan_started
+from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
+
+Replanned = task_module.Replanned
+
+
+def started(lease: leases.Lease, now: datetime.datetime) -> bool:
+    """Return whether the nodes of a lease are bound."""
+    return lease.start <= now or any(booking.begun
+                                     for booking in lease.bookings)
+
+
+def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
+           changes: leases.LeaseChange, now: datetime.datetime,
+           until: datetime.datetime, compared: bool = True) -> Replanned:
+    """Plan a lease with new terms, together with all the others.
+
+    :param after: with the new terms, and the bookings as they were.
+    :param until: the latest end that may be offered.
+    :param compared: whether all others have to be known for sure.
+    :raises LeaseRefused: it cannot be served.
+    :raises LeaseFrozen: nodes cannot be taken from it any more.
+    :raises Conflict: it has been moved since it was read.
+    """
+    wanted = _wanted(after)
+    snapshot = engine.snapshots.snapshot(engine.database, now,
+                                         wanted.values(), compared)
+    try:
+        _check_unmoved(snapshot, before)
+        task = task_module.Task(engine, snapshot, before, after, changes,
+                                wanted, until)
+        return (replan_started.plan(task) if started(before, now)
+                else replan_pending.plan(task))
+    except errors.ReservationError:
+        engine.snapshots.confirm(engine.database, snapshot)
+        raise
+
+
+def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
+             now: datetime.datetime,
+             permits: Callable[[datetime.datetime], bool]
+             ) -> datetime.datetime | None:
+    """Return the earliest start before its own that a lease could have.
+
+    It keeps as many nodes as it has, and all others keep their times.
+
+    :param first: it does not start before.
+    :param permits: returns whether it may start at an instant.
+    :raises Conflict: it has been moved since it was read.
+    """
+    wanted = _wanted(before)
+    snapshot = engine.snapshots.snapshot(engine.database, now,
+                                         wanted.values())
+    _check_unmoved(snapshot, before)
+    task = task_module.Task(engine, snapshot, before, before,
+                            leases.LeaseChange(), wanted, before.end)
+    return replan_pending.earliest(task, max(first, now), permits)
+
+
+def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
+    """Return what each reservation of a lease asks of its hosts, by id."""
+    return {each.id: lease_terms.requirement(each.hypervisor_properties,
+                                             each.resource_properties,
+                                             each.instances)
+            for each in lease.reservations}
+
+
+def _check_unmoved(snapshot: snapshots.Snapshot, lease: leases.Lease) -> None:
+    """Check that a lease is where it was when it was read.
+
+    :raises Conflict: it is not.
+    """
+    try:
+        there = {booking for each in lease.bookings
+                 for booking, _ in snapshot.standing(
+                     snapshot.fleet.number(each.node_uuid)).promised}
+    except KeyError:
+        there = set()
+    if not there.issuperset(lease.bookings):
+        raise db_connection.Conflict('the lease has been moved meanwhile')

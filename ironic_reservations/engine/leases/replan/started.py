@@ -1,0 +1,270 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Planning a lease anew that has started: what it has, it keeps."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import granted as lease_granted
+from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.engine.leases.replan import unusable
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import node_condition
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import standing
+
+
+def plan(task: task_module.Task) -> task_module.Replanned:
+    """Plan for a lease that has started what it keeps, gets and gives back.
+
+    :raises LeaseRefused: it cannot be served.
+    :raises LeaseFrozen: nodes cannot be taken from it any more.
+    """
+    kept: list[leases.NodeBooking] = []
+    ended: list[leases.NodeBooking] = []
+    for each in task.after.reservations:
+        stays, goes = _parted(task, each)
+        _check_fits(task, each, stays)
+        kept.extend(stays)
+        ended.extend(goes)
+    usable = [row for row in kept if task.on_timeline(row)]
+    lost = [row for row in kept if row not in usable]
+    unusable.check_windows(task, lost)
+    unusable.check_loans(task, lost, lambda end: _reaches(task, end))
+    # NOTE: what asks for no more than it has is not refused it, whatever
+    # has come to be wrong with the host.
+    staying = [_staying(task, row) for row in usable
+               if task.after.end > row.ends_at]
+    units, moving = unusable.overtaken(task, lost, kept)
+    growing = [demand for each in task.after.reservations
+               if (demand := _growing(task, each, kept, ended)) is not None]
+    # NOTE: what is given back stays until its node is clean again.
+    free = task.free.adding([*_leaving(task, ended),
+                             *_keeping(task, usable)])
+    guards = task.guards(free, kept)
+    free = free.adding(guards)
+    demands = [*staying, *moving, *growing]
+    outcome = planning.plan(free, demands)
+    if isinstance(outcome, plans.Refusal):
+        if outcome.demand.id in {demand.id for demand in moving}:
+            # NOTE: what another lease is lent, and by whom, is nothing
+            # that who asks for this one could do anything about.
+            outcome = dataclasses.replace(
+                outcome, demand=dataclasses.replace(outcome.demand,
+                                                    lent=0))
+        # NOTE: which bookings of others have to move depends on the end;
+        # so where some have to, no earlier end is known to be possible.
+        raise task.refusal(outcome, free, () if moving else demands)
+    homes = {placed.id: row for unit, granted in zip(
+        units, outcome.granted[len(staying):], strict=False)
+        for row, placed in zip(unit, granted, strict=True)}
+    added: list[leases.NodeBooking] = []
+    for demand, granted in zip(
+            growing, outcome.granted[len(staying) + len(moving):],
+            strict=True):
+        added.extend(lease_granted.rows(
+            task.snapshot, demand.id.partition(':')[0], granted,
+            task.before.project_id, _next_place(task, demand.id)))
+    return task.replanned(
+        outcome.timeline.without(guards), kept=tuple(kept),
+        # NOTE: of what has not begun there is nothing to take back.
+        dropped=tuple(row for row in ended if not row.begun),
+        ended=tuple(row for row in ended if row.begun),
+        added=tuple(added), homes=homes)
+
+
+def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
+    """Return whether the lease could be extended until an earlier end."""
+    if end <= task.before.end:
+        return False
+    try:
+        plan(dataclasses.replace(
+            task, after=dataclasses.replace(task.after, end=end)))
+    except errors.ReservationError:
+        return False
+    return True
+
+
+def _parted(task: task_module.Task, each: leases.LeaseReservation
+            ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
+    """Return which nodes stay, and which are given back.
+
+    :raises LeaseFrozen: too many of them are deployed.
+    """
+    rows = [row for row in each.bookings
+            if row.state is not leases.BookingState.ENDING]
+    returned = task.returned(each)
+    goes = [row for row in rows if row.node_uuid in returned
+            or task.changes.heal and _broken(task, row)]
+    stays = [row for row in rows if row not in goes]
+    surplus = len(stays) - each.most
+    if surplus > 0:
+        idle = [row for row in stays if _idle(task, row)]
+        if len(idle) < surplus:
+            raise errors.LeaseFrozen(
+                f'The reservation {each.id} has {len(stays)} hosts, and '
+                f'only {len(idle)} of them are not deployed. Undeploy '
+                f'{surplus - len(idle)} more, or name the hosts to give '
+                'back in "give_back".')
+        goes.extend(idle[-surplus:])
+        stays = [row for row in stays if row not in goes]
+    return stays, goes
+
+
+def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
+                rows: Sequence[leases.NodeBooking]) -> None:
+    """Check that what stays is what the lease asks for by now.
+
+    :raises LeaseFrozen: it is not.
+    """
+    old = next(other for other in task.before.reservations
+               if other.id == each.id)
+    if (old.hypervisor_properties, old.resource_properties) == (
+            each.hypervisor_properties, each.resource_properties):
+        return
+    eligible = task.snapshot.eligible(task.wanted[each.id])
+    if any(not eligible >> task.number(row) & 1 for row in rows):
+        raise errors.LeaseFrozen(
+            f'The reservation {each.id} has started, and some of its '
+            'hosts do not match the new properties. Ask for properties '
+            'that its hosts have, or give those hosts back first.')
+
+
+def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
+    """Return whether a node is not what was promised, or of no use."""
+    number = task.number(row)
+    return (task.snapshot.standing(number).broken() is not None
+            or not task.snapshot.suits(number,
+                                       task.wanted[row.reservation_id]))
+
+
+def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
+    node = task.snapshot.standing(task.number(row)).host.node
+    if node.compute:
+        # NOTE: which server came by which booking nobody can tell.
+        return True
+    return (node.provision_state == node_condition.AVAILABLE
+            and node.instance_uuid is None)
+
+
+def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
+             ) -> list[bookings.Booking]:
+    """Return what rows go on having, as it is drawn now.
+
+    NOTE: of a node that is to be had for longer, all is planned anew.
+    """
+    names = {standing.name(row) for row in rows
+             if task.after.end <= row.ends_at or task.is_compute(row)}
+    end = instants.instant(task.after.end)
+    found: list[bookings.Booking] = []
+    for number in {task.number(row) for row in rows}:
+        for each in task.snapshot.timeline.rows[number]:
+            if standing.whole(each.id) not in names or each.start >= end:
+                continue
+            until = min(each.end, end)
+            found.append(dataclasses.replace(
+                each, end=until, movable=False, margin=min(
+                    task.margin, each.end + each.margin - until)))
+    return found
+
+
+def _staying(task: task_module.Task,
+             row: leases.NodeBooking) -> bookings.Demand:
+    """Return a demand for a host for longer than the lease has it."""
+    here = task.snapshot.standing(task.number(row))
+    start = instants.instant(row.ends_at if here.host.node.compute
+                             else row.starts_at)
+    return task.limited(lease_demands.of_rows(
+        f'{row.reservation_id}:{row.place}', [row], start,
+        max(instants.instant(task.after.end), start + 1),
+        1 << task.number(row), task.margin, here))
+
+
+def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
+             ) -> list[bookings.Booking]:
+    """Return what stands on nodes that are given back until they are clean.
+    """
+    leaving: list[bookings.Booking] = []
+    for row in rows:
+        if not row.begun or not task.on_timeline(row):
+            continue
+        number = task.number(row)
+        here = task.snapshot.standing(number)
+        end = instants.instant(task.snapshot.now)
+        until = standing.late(task.snapshot.now)
+        booked = bookings.Booking(
+            standing.name(row),
+            min(instants.instant(row.starts_at), end - 1), end, number,
+            1 << number, False)
+        if here.host.node.compute:
+            # NOTE: what comes after it was planned beside all that was
+            # there until its end, and not beside what is late.
+            leaving.append(dataclasses.replace(
+                instance_standing.seated(
+                    booked, here.instances[row.reservation_id]),
+                end=min(until, instants.instant(row.ends_at))))
+            continue
+        until = max(end + task.margin, until)
+        starts = task.free.starts[number]
+        later = bisect.bisect_left(starts, end)
+        for start in starts[later:later + 1]:
+            until = min(until, start)
+        leaving.append(dataclasses.replace(booked, margin=until - end))
+    return leaving
+
+
+def _growing(task: task_module.Task, each: leases.LeaseReservation,
+             kept: Sequence[leases.NodeBooking],
+             ended: Sequence[leases.NodeBooking]
+             ) -> bookings.Demand | None:
+    """Return a demand for what a reservation lacks; ``None``: nothing."""
+    have = sum(row.reservation_id == each.id for row in kept)
+    least = max(0, each.least - have)
+    old = next(other for other in task.before.reservations
+               if other.id == each.id)
+    most = least
+    if (each.least, each.most) != (old.least, old.most):
+        most = max(least, each.most - have)
+    elif task.changes.heal:
+        # NOTE: more than the least are replaced where that can be.
+        lost = sum(row.reservation_id == each.id
+                   and _broken(task, row) for row in ended)
+        most = max(least, min(lost, each.most - have))
+    if not most:
+        return None
+    snapshot = task.snapshot
+    eligible = snapshot.eligible(task.wanted[each.id])
+    if have and each.instances is not None and each.instances.affinity:
+        eligible &= snapshot.fleet.mask(
+            row.node_uuid for row in kept
+            if row.reservation_id == each.id)
+    return task.limited(lease_demands.of(
+        f'{each.id}:more', instants.instant(snapshot.now),
+        instants.instant(task.after.end), least, most, eligible,
+        task.margin, snapshot.ready, each.instances, each.id))
+
+
+def _next_place(task: task_module.Task, demand_id: str) -> int:
+    key = demand_id.partition(':')[0]
+    return 1 + max((row.place for row in task.before.bookings
+                    if row.reservation_id == key), default=-1)

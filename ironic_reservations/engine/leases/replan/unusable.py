@@ -1,0 +1,154 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a started lease keeps on hosts that cannot be used at present.
+
+They do not stand on the timeline, so nothing is planned on them; what others
+have been promised there counts all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import standing
+
+
+def check_windows(task: task_module.Task,
+                  rows: Sequence[leases.NodeBooking]) -> None:
+    """Check that none of these hosts is kept into maintenance.
+
+    :raises LeaseRefused: one would be.
+    """
+    before, after = task.before.end, task.after.end
+    until = instants.moment(instants.instant(after) + task.margin)
+    found = [] if after <= before else [
+        (window, row) for row in rows
+        for window in task.snapshot.standing(task.number(row)).windows
+        if window.stands(task.snapshot.now)
+        and window.starts_at < until and window.ends_at > before]
+    if not found:
+        return
+    window, row = min(found, key=lambda pair: pair[0].starts_at)
+    place = [each.id for each in task.after.reservations].index(
+        row.reservation_id)
+    raise lease_refused.of_window(
+        place, task.snapshot.standing(task.number(row)).host.id, window)
+
+
+def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
+                reaches: Callable[[datetime.datetime], bool]) -> None:
+    """Check that none of these hosts is kept beyond its loan.
+
+    :param reaches: returns whether the lease could be extended until then.
+    :raises LeaseRefused: one would be.
+    """
+    loans, after = task.snapshot.loans, task.after.end
+    if after <= task.before.end or (
+            instants.instant(after) + task.margin <= loans.until):
+        return
+    lent = loans.to(task.before.project_id)
+    until = instants.moment(loans.until - task.margin)
+    for row in rows:
+        number = task.number(row)
+        if lent >> number & 1:
+            place = [each.id for each in task.after.reservations].index(
+                row.reservation_id)
+            offered = min(task.until, until)
+            raise lease_refused.of_loan(
+                place, task.snapshot.standing(number).host.id, until,
+                task.before.end, offered if reaches(offered) else None)
+
+
+def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
+              kept: Sequence[leases.NodeBooking]
+              ) -> tuple[list[list[leases.NodeBooking]],
+                         list[bookings.Demand]]:
+    """Return what has to make room where such hosts are kept for longer.
+
+    NOTE: nobody may have its place before it is planned anew.
+
+    :param rows: those of the lease on these hosts.
+    :param kept: all of the lease that stay.
+    :returns: rows of others, those together that have to be on one host, and
+        for each such unit a demand for another host.
+    """
+    found = {other: row for row in rows
+             for other in _overtaken(task, row, kept)}
+    units = _units(task, found)
+    return units, [_home(task, found[unit[0]], unit) for unit in units]
+
+
+def _units(task: task_module.Task, rows: Iterable[leases.NodeBooking]
+           ) -> list[list[leases.NodeBooking]]:
+    """Put together what has to be on one host."""
+    found: dict[str, list[leases.NodeBooking]] = {}
+    for row in rows:
+        here = task.snapshot.standing(task.number(row))
+        found.setdefault(lease_demands.unit_of(here, row), []).append(row)
+    return list(found.values())
+
+
+def _overtaken(task: task_module.Task, row: leases.NodeBooking,
+               kept: Sequence[leases.NodeBooking]
+               ) -> list[leases.NodeBooking]:
+    """Return what is planned on a host for when the lease is to have it."""
+    before, after = task.before.end, task.after.end
+    here = task.snapshot.standing(task.number(row))
+    if after <= before:
+        return []
+    if here.host.node.compute:
+        return _crowded_out(task, here, kept)
+    until = instants.instant(after) + task.margin
+    return [other for other, _ in here.promised
+            if not other.begun and other.starts_at >= before
+            and instants.instant(other.starts_at) < until]
+
+
+def _crowded_out(task: task_module.Task, here: standing.Standing,
+                 kept: Sequence[leases.NodeBooking]
+                 ) -> list[leases.NodeBooking]:
+    """Return what a compute host has no room for beside what stays."""
+    staying = {row.uuid for row in kept}
+    end = instants.instant(task.after.end)
+    there = [instance_standing.seated(
+        standing.of_row(row, 0, task.snapshot.now, 0, 1),
+        here.instances[row.reservation_id]) for row, _ in here.promised]
+    known = {row.uuid for row, _ in instance_standing.excess(here, there)}
+    longer = [dataclasses.replace(each, end=end, movable=False)
+              if row.uuid in staying else each
+              for each, (row, _) in zip(there, here.promised, strict=True)]
+    return [row for row, _ in instance_standing.excess(here, longer)
+            if row.uuid not in known and row.uuid not in staying]
+
+
+def _home(task: task_module.Task, staying: leases.NodeBooking,
+          unit: list[leases.NodeBooking]) -> bookings.Demand:
+    """Return a demand for another host for what a row leaves no room."""
+    row = unit[0]
+    here = task.snapshot.standing(task.number(row))
+    return task.snapshot.loans.limit(lease_demands.of_rows(
+        f'{staying.reservation_id}:{staying.place}:{standing.name(row)}',
+        unit, instants.instant(row.starts_at), instants.instant(row.ends_at),
+        task.snapshot.eligible(lease_demands.wanted_of(here, row)),
+        task.margin, here), row.project_id)
