@@ -24,6 +24,7 @@ from ironic_reservations.engine import class_admission
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.model import condition_text
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from tests import leasing
@@ -146,10 +147,10 @@ class TestHosts(world.TestCase):
             self.leasing.world.conf, 'leases'))
         other = ['!=', '$id', 'x']
         deep = ['==', '$id', 'x']
-        for _ in range(requirements.MAX_DEPTH - 1):
+        for _ in range(condition_text.MAX_DEPTH - 1):
             deep = ['not', deep]
         long = json.dumps(other)
-        long = long.replace('x', 'x' * (requirements.MAX_LENGTH + 1
+        long = long.replace('x', 'x' * (condition_text.MAX_LENGTH + 1
                                         - len(long)))
         for text in (
                 json.dumps(deep), long, '["!=", "$id", 1e999]',
@@ -237,8 +238,8 @@ class TestCost(world.TestCase):
             max_hosts_per_class={'gold': 3, 'silver': 3},
             max_host_hours_per_class={'gold': 9000, 'silver': 9000})
         read = []
-        found = requirements._text
-        self.patch(requirements, '_text', lambda source, text: (
+        found = condition_text.read
+        self.patch(condition_text, 'read', lambda source, text: (
             read.append(text), found(source, text))[1])
 
         def project():

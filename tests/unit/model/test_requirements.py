@@ -24,6 +24,7 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
+from ironic_reservations.model import condition_text
 from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import inventories
@@ -380,12 +381,12 @@ class TestRefusals(testtools.TestCase):
             self._refused(text, 'hypervisor_properties', *sayings)
 
     def test_long_text_is_refused(self):
-        room = ' ' * (requirements.MAX_LENGTH - 2)
+        room = ' ' * (condition_text.MAX_LENGTH - 2)
         requirements.parse('[]' + room, '')
         self._refused('[]' + room + ' ', '10001 characters')
 
     def test_deep_text_is_refused(self):
-        term, most = '["==", "$a", "1"]', requirements.MAX_DEPTH
+        term, most = '["==", "$a", "1"]', condition_text.MAX_DEPTH
         for word in ('and', 'or', 'not'):
             def nested(depth, word=word):
                 return (f'["{word}", ' * (depth - 1) + term

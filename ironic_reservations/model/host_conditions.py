@@ -1,0 +1,199 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Conditions on what a host has: whether they hold.
+
+Two numbers compare as numbers, all else as text.  A property that a host does
+not have matches no comparison, not even ``!=``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import decimal
+import functools
+import re
+from typing import Any
+
+_NUMBER = re.compile(
+    r'[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?')
+MAX_DIGITS = 64
+
+Value = str | float | frozenset[str]
+Known = Mapping[str, Value]
+#: Whether a condition can hold, and whether it can fail, where only some of
+#: the properties are known.
+Outcomes = tuple[bool, bool]
+
+
+def number(text: str) -> decimal.Decimal | None:
+    """Read a number; ``None`` where it is not one, or too long."""
+    # NOTE: a float would take two serial numbers of 17 digits for the same.
+    if len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):
+        return None
+    return decimal.Decimal(text)
+
+
+#: Of what the hosts have, which comes again and again; what requests say is
+#: unbounded and stays out.
+_number_of_host = functools.lru_cache(maxsize=16_384)(number)
+
+
+@dataclasses.dataclass(frozen=True)
+class Among:
+    """Whether a property is (``within``) one of some literals, or none."""
+
+    name: str
+    literals: frozenset[str]
+    numbers: frozenset[decimal.Decimal]
+    within: bool = True
+
+    def matches(self, known: Known) -> bool:
+        value = known.get(self.name)
+        if value is None:
+            return False
+        if isinstance(value, frozenset):
+            # NOTE: traits are words, never numbers.
+            return self.literals.isdisjoint(value) is not self.within
+        text = value if isinstance(value, str) else str(value)
+        held = text in self.literals or (
+            bool(self.numbers) and _number_of_host(text) in self.numbers)
+        return held is self.within
+
+    def terms(self) -> Iterator[Among | Ordered]:
+        yield self
+
+    def outcomes(self, known: Known) -> Outcomes:
+        return _of_term(self, known)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ordered:
+    """Whether a property comes before or after a literal."""
+
+    name: str
+    compare: Callable[[Any, Any], bool]
+    literal: str
+    number: decimal.Decimal | None
+
+    def matches(self, known: Known) -> bool:
+        value = known.get(self.name)
+        if value is None or isinstance(value, frozenset):
+            return False
+        text = value if isinstance(value, str) else str(value)
+        if self.number is not None:
+            number = _number_of_host(text)
+            if number is not None:
+                return self.compare(number, self.number)
+        return self.compare(text, self.literal)
+
+    def terms(self) -> Iterator[Among | Ordered]:
+        yield self
+
+    def outcomes(self, known: Known) -> Outcomes:
+        return _of_term(self, known)
+
+
+@dataclasses.dataclass(frozen=True)
+class Not:
+    """Whether a condition does not hold."""
+
+    part: Condition
+
+    def matches(self, known: Known) -> bool:
+        return not self.part.matches(known)
+
+    def terms(self) -> Iterator[Among | Ordered]:
+        return self.part.terms()
+
+    def outcomes(self, known: Known) -> Outcomes:
+        holds, fails = self.part.outcomes(known)
+        return fails, holds
+
+
+@dataclasses.dataclass(frozen=True)
+class And:
+    """Whether all of some conditions hold; of none, they do."""
+
+    parts: tuple[Condition, ...]
+
+    def matches(self, known: Known) -> bool:
+        # NOTE: a loop, for all() with a generator takes twice as long.
+        for part in self.parts:
+            if not part.matches(known):
+                return False
+        return True
+
+    def terms(self) -> Iterator[Among | Ordered]:
+        for part in self.parts:
+            yield from part.terms()
+
+    def outcomes(self, known: Known) -> Outcomes:
+        found = [part.outcomes(known) for part in self.parts]
+        return (all(holds for holds, _ in found),
+                any(fails for _, fails in found))
+
+
+@dataclasses.dataclass(frozen=True)
+class Or:
+    """Whether any of some conditions holds."""
+
+    parts: tuple[Condition, ...]
+
+    def matches(self, known: Known) -> bool:
+        for part in self.parts:
+            if part.matches(known):
+                return True
+        return False
+
+    def terms(self) -> Iterator[Among | Ordered]:
+        for part in self.parts:
+            yield from part.terms()
+
+    def outcomes(self, known: Known) -> Outcomes:
+        found = [part.outcomes(known) for part in self.parts]
+        return (any(holds for holds, _ in found),
+                all(fails for _, fails in found))
+
+
+Condition = Among | Ordered | Not | And | Or
+
+
+def _of_term(term: Among | Ordered, known: Known) -> Outcomes:
+    if term.name not in known:
+        return True, True
+    holds = term.matches(known)
+    return holds, not holds
+
+
+def among(name: str, literals: tuple[str, ...],
+           within: bool = True) -> Among:
+    """Return whether a property is (``within``) one of some literals.
+    """
+    numbers = (number(literal) for literal in literals)
+    return Among(name, frozenset(literals), frozenset(
+        each for each in numbers if each is not None), within)
+
+
+def joined(kind: type[And] | type[Or],
+            parts: list[Condition]) -> Condition:
+    """Put conditions together, those within a condition of that kind too."""
+    flat: list[Condition] = []
+    for part in parts:
+        if isinstance(part, kind):
+            flat.extend(part.parts)
+        else:
+            flat.append(part)
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
