@@ -94,9 +94,9 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # Flags: they rest on bookings that the statement names, or that the
     # transaction has moved, and on nothing of the lease; and the generation
     # of the lease is raised so that it is read again.
-    'leases._outdate': _FLAGGED,
-    'leases.flag_replaced': _FLAGGED,
-    'leases.degrade': _FLAGGED}
+    'lease_flags._outdate': _FLAGGED,
+    'lease_flags.flag_replaced': _FLAGGED,
+    'lease_flags.degrade': _FLAGGED}
 #: Who writes rows of nodes whose generations need not be raised; see above.
 UNRAISED = frozenset({
     'reservations.delete_void', 'passages.delete_settled',

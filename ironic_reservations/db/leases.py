@@ -33,7 +33,6 @@ from ironic_reservations.model import leases
 _s = tables.leases.c
 _l = tables.lease_reservations.c
 _e = tables.lease_events.c
-_r = tables.reservations.c
 _LEASE = (_s.id, _s.name, _s.starts_at, _s.ends_at, _s.status, _s.created_at,
           _s.before_end_at, _s.updated_at, _s.project_id, _s.user_id,
           _s.degraded, _s.generation, _s.waiting, _s.between_from,
@@ -82,91 +81,6 @@ def read(connection: sa.Connection,
     """
     rows = connection.execute(_BY_ID, {'ids': list(lease_ids)}).all()
     return _whole(connection, rows)
-
-
-def read_loose(connection: sa.Connection, now: datetime.datetime,
-               start: datetime.datetime, end: datetime.datetime, most: int
-               ) -> tuple[list[leases.Lease], bool]:
-    """Read leases whose dates may still change, the nearest first.
-
-    :param start: of the window for which they may have to make room: those
-        that overlap with it come first, then those that are later, and then
-        those that are earlier.
-    :returns: also whether these are all of them.
-    """
-    # SELECT id FROM leases WHERE fix_at > ? AND status = 'PENDING'
-    #   ORDER BY CASE ..., id LIMIT ?
-    ids = connection.scalars(
-        sa.select(_s.id).where(_loose(now)).order_by(
-            sa.case((_s.ends_at <= start, 2), (_s.starts_at >= end, 1),
-                    else_=0),
-            sa.case((_s.ends_at > start, _s.starts_at)),
-            _s.ends_at.desc(), _s.id).limit(most + 1)).all()
-    return read(connection, ids[:most]) if ids else [], len(ids) <= most
-
-
-def read_loose_nodes(connection: sa.Connection, now: datetime.datetime,
-                     without: str) -> set[str]:
-    """Read which nodes are planned for leases whose dates may still change.
-
-    :param without: a lease that is left out.
-    """
-    # SELECT DISTINCT node_uuid FROM reservations
-    #   JOIN lease_reservations ON ... JOIN leases ON ...
-    #   WHERE fix_at > ? AND status = 'PENDING' AND lease_id <> ?
-    return set(connection.scalars(
-        sa.select(_r.node_uuid).distinct()
-        .join(tables.lease_reservations, _l.id == _r.lease_reservation_id)
-        .join(tables.leases, _s.id == _l.lease_id)
-        .where(_loose(now), _s.id != without)))
-
-
-def _loose(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Say in SQL that the dates of a lease may still change."""
-    # NOTE: one that is due to be fixed is as good as fixed.
-    return sa.and_(_s.fix_at > now,
-                   _s.status == leases.LeaseStatus.PENDING.value)
-
-
-def read_waiting(connection: sa.Connection, now: datetime.datetime,
-                 most: int) -> list[str]:
-    """Read the ids of leases that wait for an earlier start, in their order.
-    """
-    # SELECT id FROM leases WHERE status = 'PENDING' AND promised_start > ?
-    #   AND promised_start > wanted_start
-    #   ORDER BY priority DESC, created_at, id LIMIT ?
-    return list(connection.scalars(
-        sa.select(_s.id).where(
-            _s.status == leases.LeaseStatus.PENDING.value,
-            _s.promised_start > now, _s.promised_start > _s.wanted_start)
-        .order_by(_s.priority.desc(), _s.created_at, _s.id).limit(most)))
-
-
-def read_to_fix(connection: sa.Connection, now: datetime.datetime,
-                most: int) -> list[leases.Lease]:
-    """Read leases that are to be fixed by now, the first to be so first.
-    """
-    # SELECT id FROM leases WHERE fix_at <= ? ORDER BY fix_at, id LIMIT ?
-    ids = connection.scalars(
-        sa.select(_s.id).where(_s.fix_at <= now)
-        .order_by(_s.fix_at, _s.id).limit(most)).all()
-    return read(connection, ids) if ids else []
-
-
-def fix(connection: sa.Connection, lease: leases.Lease,
-        now: datetime.datetime) -> bool:
-    """Write that the dates of a lease do not change by themselves any more.
-
-    :param lease: as it was read.
-    :returns: ``False`` if somebody else has changed it meanwhile.
-    """
-    # UPDATE leases SET generation = generation + 1, fix_at = NULL, ...
-    #   WHERE id = ? AND generation = ?
-    return bool(connection.execute(
-        sa.update(tables.leases)
-        .where(_s.id == lease.id, _s.generation == lease.generation)
-        .values(generation=lease.generation + 1, fix_at=None,
-                updated_at=now)).rowcount)
 
 
 def read_of_reservation(connection: sa.Connection,
@@ -422,80 +336,6 @@ def _open(lease: leases.Lease) -> dict[str, Any]:
                       promised_start=queued.promised,
                       priority=queued.priority)
     return values
-
-
-def flag_replaced(connection: sa.Connection,
-                  reservation_ids: Collection[str],
-                  lacking: Collection[str], now: datetime.datetime) -> None:
-    """Flag reservations of which nodes were replaced.
-
-    Belongs into the transaction that moves their bookings.
-
-    :param reservation_ids: those that have another node now.
-    :param lacking: those that lack one all the same.
-    """
-    if not reservation_ids:
-        return
-    _outdate(connection, _l.id.in_(reservation_ids), now)
-    # UPDATE lease_reservations SET resources_changed = true
-    #   WHERE id IN (...)
-    connection.execute(
-        sa.update(tables.lease_reservations)
-        .where(_l.id.in_(reservation_ids))
-        .values(resources_changed=True, missing_resources=sa.case(
-            (_l.id.in_(lacking), _l.missing_resources), else_=False)
-            if lacking else False, updated_at=now))
-    # UPDATE leases SET degraded = false WHERE id IN (SELECT lease_id ...)
-    #   AND id NOT IN (SELECT lease_id ... WHERE missing_resources)
-    connection.execute(
-        sa.update(tables.leases)
-        .where(_s.id.in_(sa.select(_l.lease_id)
-                         .where(_l.id.in_(reservation_ids))),
-               _s.id.not_in(sa.select(_l.lease_id)
-                            .where(_l.missing_resources)))
-        .values(degraded=False))
-
-
-def degrade(connection: sa.Connection,
-            lost: Collection[leases.NodeBooking],
-            now: datetime.datetime) -> None:
-    """Flag leases that cannot be kept as promised, and why.
-
-    :param lost: the bookings, as they were read, on nodes that others have
-        been given.
-    """
-    if lost:
-        which = _lacks(lost)
-        _outdate(connection, which, now, degraded=True)
-        connection.execute(
-            sa.update(tables.lease_reservations).where(which)
-            .values(missing_resources=True, updated_at=now))
-
-
-def _lacks(lacking: Collection[leases.NodeBooking]
-           ) -> sa.ColumnElement[bool]:
-    """Say in SQL that a reservation has bookings that were read."""
-    # id IN (SELECT lease_reservation_id FROM reservations
-    #        WHERE uuid IN (...) AND node_uuid IN (...) AND ...)
-    return _l.id.in_(sa.select(_r.lease_reservation_id).where(
-        *db_bookings.as_read(lacking)))
-
-
-def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
-             now: datetime.datetime, **changed: Any) -> None:
-    """Raise the generations of leases, whatever they are.
-
-    NOTE: nothing that is written with it rests on what the leases were, but
-    on the bookings of theirs; so it only makes others read them again.
-
-    :param which: of the lease reservations that concern them.
-    """
-    # UPDATE leases SET generation = generation + 1, ...
-    #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)
-    connection.execute(
-        sa.update(tables.leases)
-        .where(_s.id.in_(sa.select(_l.lease_id).where(which)))
-        .values(generation=_s.generation + 1, updated_at=now, **changed))
 
 
 def read_of_reservations(connection: sa.Connection,

@@ -29,7 +29,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import seen as seen_module
@@ -80,4 +80,4 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
         if generation})
     if difference is not None:
         db_bookings.move(connection, difference.homes, now)
-        db_leases.degrade(connection, difference.lost, now)
+        db_lease_flags.degrade(connection, difference.lost, now)

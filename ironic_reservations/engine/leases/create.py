@@ -18,8 +18,6 @@ from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import datetime
-import hashlib
-import json
 from typing import Any
 import uuid as uuid_module
 
@@ -41,6 +39,7 @@ from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.engine.leases import idempotency
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import refused as lease_refused
@@ -101,10 +100,10 @@ def rehearse(engine: Engine, ask: leases.LeaseAsk,
 def _create(engine: Engine, ask: leases.LeaseAsk, dry_run: bool,
             allowed: limits.Limits | None
             ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
-    digests = _digests(ask)
+    digests = idempotency.digests(ask)
     if lease_flavors.unread(ask):
         # NOTE: asked twice, it is the same whatever has become of the flavor.
-        served = _served_before(engine, *digests)
+        served = idempotency.served_before(engine, *digests)
         if served is not None:
             return served, lease_rehearsal.Displaced()
         ask = lease_flavors.read(engine, ask)
@@ -161,7 +160,7 @@ class _Request:
         """Plan on what holds now, and commit."""
         engine, ask = self._engine, self._ask
         now = engine.clock()
-        served = _served_before(engine, self._key, self._digest)
+        served = idempotency.served_before(engine, self._key, self._digest)
         if served is not None:
             return served
         first = self._wanted_start = self._begin(now)
@@ -486,22 +485,6 @@ class _Request:
             homes=changes.homes)
 
 
-def _served_before(engine: Engine, key: str | None,
-                   digest: str | None) -> leases.Lease | None:
-    if key is None:
-        return None
-    with engine.database.snapshot() as connection:
-        found = db_leases.read_requested(connection, key)
-        if found is None:
-            return None
-        if found[1] != digest:
-            raise errors.IdempotencyKeyReused(
-                'The same Idempotency-Key was sent with a different request '
-                'before. Send each request with its own key.')
-        served = db_leases.read(connection, (found[0],))
-    return served[0] if served else None
-
-
 def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
                  booked: tuple[leases.NodeBooking, ...]
                  ) -> leases.LeaseReservation:
@@ -515,29 +498,3 @@ def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
         before_end=wish.before_end, bookings=booked,
         instances=None if wish.instances is None else (
             wish.instances.reserved(resource_id, ident, wish.most)))
-
-
-def _digests(ask: leases.LeaseAsk) -> tuple[str | None, str | None]:
-    if ask.key is None:
-        return None, None
-    key = json.dumps([ask.project_id, ask.key])
-    written = dataclasses.asdict(ask)
-    if ask.flexible is None:
-        # NOTE: so that the digests of older requests still match.
-        del written['flexible']
-    else:
-        # NOTE: which is the duration after now, where it starts now.
-        del written['end']
-    if not ask.queue:
-        del written['queue'], written['priority']
-    for wish in written['wishes']:
-        # NOTE: so that the digests of older requests still match.
-        if wish['flavor_id'] is None:
-            del wish['flavor_id']
-        if wish['instances'] is None:
-            del wish['instances']
-        elif wish['instances']['flavor'] is None:
-            del wish['instances']['flavor']
-    request = json.dumps(written, sort_keys=True, default=str)
-    return (hashlib.sha256(key.encode()).hexdigest(),
-            hashlib.sha256(request.encode()).hexdigest())

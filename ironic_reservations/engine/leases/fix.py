@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
@@ -33,7 +33,7 @@ def fix(engine: Engine) -> int:
     """
     now = engine.clock()
     with engine.database.snapshot() as connection:
-        due = db_leases.read_to_fix(connection, now, _AT_ONCE)
+        due = db_open_dates.read_to_fix(connection, now, _AT_ONCE)
     fixed = 0
     for lease in due:
         assert lease.between is not None
@@ -45,7 +45,7 @@ def fix(engine: Engine) -> int:
                 and now < lease.start)
         # NOTE: one that others change meanwhile is looked at once more.
         with engine.database.write() as connection:
-            done = db_leases.fix(connection, lease, now)
+            done = db_open_dates.fix(connection, lease, now)
             if done and told:
                 notices.write(engine.conf, connection, notices.Kind.FIXED,
                               after, now)

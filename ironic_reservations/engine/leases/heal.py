@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from collections.abc import Set
 
 from ironic_reservations import errors
+from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
@@ -174,7 +175,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     with engine.database.write() as connection:
         commit.commit(connection, left_behind, snapshot.now, difference)
         if flag:
-            db_leases.flag_replaced(
+            db_lease_flags.flag_replaced(
                 connection, {each.reservation_id for each in moved},
                 {each.reservation_id for each in lacking} | {
                     row.reservation_id for row, _ in snapshot.lacking()},

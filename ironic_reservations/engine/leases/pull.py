@@ -30,7 +30,7 @@ import functools
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
@@ -55,7 +55,8 @@ def pull(engine: Engine) -> int:
     :returns: how many do.
     """
     with engine.database.snapshot() as connection:
-        waiting = db_leases.read_waiting(connection, engine.clock(), _AT_ONCE)
+        waiting = db_open_dates.read_waiting(connection, engine.clock(),
+                                             _AT_ONCE)
     pulled = 0
     for lease_id in waiting:
         try:

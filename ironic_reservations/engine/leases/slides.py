@@ -34,6 +34,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
@@ -134,7 +135,7 @@ def make_room(engine: Engine, now: datetime.datetime,
     begun = engine.timer()
     opened = asked.latest is not None
     with engine.database.snapshot() as connection:
-        found, is_all = db_leases.read_loose(
+        found, is_all = db_open_dates.read_loose(
             connection, now, asked.first, asked.until, _LOOKED_AT)
     if not found and not opened:
         return True

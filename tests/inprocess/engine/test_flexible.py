@@ -15,7 +15,7 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
@@ -261,16 +261,16 @@ class TestSlides(_Flexible):
         """Somebody ends it between its reading and the commit."""
         self.leasing.hosts(1)
         loose = self.create(4, 20, 4)
-        read = db_leases.read_loose
+        read = db_open_dates.read_loose
 
         def read_and_end(connection, *args):
-            db_leases.read_loose = read
+            db_open_dates.read_loose = read
             found = read(connection, *args)
             connection.rollback()
             self.leasing.end(loose)
             return found
-        db_leases.read_loose = read_and_end
-        self.addCleanup(setattr, db_leases, 'read_loose', read)
+        db_open_dates.read_loose = read_and_end
+        self.addCleanup(setattr, db_open_dates, 'read_loose', read)
         lease = self.leasing.create(5, 7)
         self.assertEqual((5, 7), self.hours(lease))
         self.assertEqual([lease.id], [each.id for each in self.leasing.all()])
@@ -492,7 +492,7 @@ class TestProofs(_Flexible):
         order = []
         for most in range(1, 6):
             with self.engine.database.read() as connection:
-                found, is_all = db_leases.read_loose(
+                found, is_all = db_open_dates.read_loose(
                     connection, self.leasing.world.clock(), leasing.at(9),
                     leasing.at(20), most)
             self.assertEqual(most == 5, is_all)

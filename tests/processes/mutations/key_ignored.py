@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.engine.leases import create
+from ironic_reservations.engine.leases import idempotency
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -25,5 +25,5 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    assert create._digests
-    create._digests = lambda ask: (None, None)
+    assert idempotency.digests
+    idempotency.digests = lambda ask: (None, None)

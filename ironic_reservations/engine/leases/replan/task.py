@@ -21,7 +21,7 @@ import datetime
 import functools
 
 from ironic_reservations import errors
-from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
@@ -181,7 +181,7 @@ class Task:
         """Return whether leases are near whose dates are open."""
         snapshot = self.snapshot
         with self.engine.database.read() as connection:
-            nodes = db_leases.read_loose_nodes(connection, snapshot.now,
+            nodes = db_open_dates.read_loose_nodes(connection, snapshot.now,
                                                self.before.id)
         return bool(reach.hosts(self.free, demand.eligible)
                     & snapshot.fleet.mask(nodes))

@@ -1,0 +1,103 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Flags of leases that have lost nodes, or were given others for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import tables
+from ironic_reservations.model import leases
+
+_s = tables.leases.c
+_l = tables.lease_reservations.c
+_r = tables.reservations.c
+
+
+def flag_replaced(connection: sa.Connection,
+                  reservation_ids: Collection[str],
+                  lacking: Collection[str], now: datetime.datetime) -> None:
+    """Flag reservations of which nodes were replaced.
+
+    Belongs into the transaction that moves their bookings.
+
+    :param reservation_ids: those that have another node now.
+    :param lacking: those that lack one all the same.
+    """
+    if not reservation_ids:
+        return
+    _outdate(connection, _l.id.in_(reservation_ids), now)
+    # UPDATE lease_reservations SET resources_changed = true
+    #   WHERE id IN (...)
+    connection.execute(
+        sa.update(tables.lease_reservations)
+        .where(_l.id.in_(reservation_ids))
+        .values(resources_changed=True, missing_resources=sa.case(
+            (_l.id.in_(lacking), _l.missing_resources), else_=False)
+            if lacking else False, updated_at=now))
+    # UPDATE leases SET degraded = false WHERE id IN (SELECT lease_id ...)
+    #   AND id NOT IN (SELECT lease_id ... WHERE missing_resources)
+    connection.execute(
+        sa.update(tables.leases)
+        .where(_s.id.in_(sa.select(_l.lease_id)
+                         .where(_l.id.in_(reservation_ids))),
+               _s.id.not_in(sa.select(_l.lease_id)
+                            .where(_l.missing_resources)))
+        .values(degraded=False))
+
+
+def degrade(connection: sa.Connection,
+            lost: Collection[leases.NodeBooking],
+            now: datetime.datetime) -> None:
+    """Flag leases that cannot be kept as promised, and why.
+
+    :param lost: the bookings, as they were read, on nodes that others have
+        been given.
+    """
+    if lost:
+        which = _lacks(lost)
+        _outdate(connection, which, now, degraded=True)
+        connection.execute(
+            sa.update(tables.lease_reservations).where(which)
+            .values(missing_resources=True, updated_at=now))
+
+
+def _lacks(lacking: Collection[leases.NodeBooking]
+           ) -> sa.ColumnElement[bool]:
+    """Say in SQL that a reservation has bookings that were read."""
+    # id IN (SELECT lease_reservation_id FROM reservations
+    #        WHERE uuid IN (...) AND node_uuid IN (...) AND ...)
+    return _l.id.in_(sa.select(_r.lease_reservation_id).where(
+        *db_bookings.as_read(lacking)))
+
+
+def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
+             now: datetime.datetime, **changed: Any) -> None:
+    """Raise the generations of leases, whatever they are.
+
+    NOTE: nothing that is written with it rests on what the leases were, but
+    on the bookings of theirs; so it only makes others read them again.
+
+    :param which: of the lease reservations that concern them.
+    """
+    # UPDATE leases SET generation = generation + 1, ...
+    #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)
+    connection.execute(
+        sa.update(tables.leases)
+        .where(_s.id.in_(sa.select(_l.lease_id).where(which)))
+        .values(generation=_s.generation + 1, updated_at=now, **changed))

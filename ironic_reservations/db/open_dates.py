@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases whose dates may still change by themselves, in ``leases``."""
+
+from __future__ import annotations
+
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import tables
+from ironic_reservations.model import leases
+
+_s = tables.leases.c
+_l = tables.lease_reservations.c
+_r = tables.reservations.c
+
+
+def read_loose(connection: sa.Connection, now: datetime.datetime,
+               start: datetime.datetime, end: datetime.datetime, most: int
+               ) -> tuple[list[leases.Lease], bool]:
+    """Read leases whose dates may still change, the nearest first.
+
+    :param start: of the window for which they may have to make room: those
+        that overlap with it come first, then those that are later, and then
+        those that are earlier.
+    :returns: also whether these are all of them.
+    """
+    # SELECT id FROM leases WHERE fix_at > ? AND status = 'PENDING'
+    #   ORDER BY CASE ..., id LIMIT ?
+    ids = connection.scalars(
+        sa.select(_s.id).where(_loose(now)).order_by(
+            sa.case((_s.ends_at <= start, 2), (_s.starts_at >= end, 1),
+                    else_=0),
+            sa.case((_s.ends_at > start, _s.starts_at)),
+            _s.ends_at.desc(), _s.id).limit(most + 1)).all()
+    found = db_leases.read(connection, ids[:most]) if ids else []
+    return found, len(ids) <= most
+
+
+def read_loose_nodes(connection: sa.Connection, now: datetime.datetime,
+                     without: str) -> set[str]:
+    """Read which nodes are planned for leases whose dates may still change.
+
+    :param without: a lease that is left out.
+    """
+    # SELECT DISTINCT node_uuid FROM reservations
+    #   JOIN lease_reservations ON ... JOIN leases ON ...
+    #   WHERE fix_at > ? AND status = 'PENDING' AND lease_id <> ?
+    return set(connection.scalars(
+        sa.select(_r.node_uuid).distinct()
+        .join(tables.lease_reservations, _l.id == _r.lease_reservation_id)
+        .join(tables.leases, _s.id == _l.lease_id)
+        .where(_loose(now), _s.id != without)))
+
+
+def read_to_fix(connection: sa.Connection, now: datetime.datetime,
+                most: int) -> list[leases.Lease]:
+    """Read leases that are to be fixed by now, the first to be so first.
+    """
+    # SELECT id FROM leases WHERE fix_at <= ? ORDER BY fix_at, id LIMIT ?
+    ids = connection.scalars(
+        sa.select(_s.id).where(_s.fix_at <= now)
+        .order_by(_s.fix_at, _s.id).limit(most)).all()
+    return db_leases.read(connection, ids) if ids else []
+
+
+def fix(connection: sa.Connection, lease: leases.Lease,
+        now: datetime.datetime) -> bool:
+    """Write that the dates of a lease do not change by themselves any more.
+
+    :param lease: as it was read.
+    :returns: ``False`` if somebody else has changed it meanwhile.
+    """
+    # UPDATE leases SET generation = generation + 1, fix_at = NULL, ...
+    #   WHERE id = ? AND generation = ?
+    return bool(connection.execute(
+        sa.update(tables.leases)
+        .where(_s.id == lease.id, _s.generation == lease.generation)
+        .values(generation=lease.generation + 1, fix_at=None,
+                updated_at=now)).rowcount)
+
+
+def read_waiting(connection: sa.Connection, now: datetime.datetime,
+                 most: int) -> list[str]:
+    """Read the ids of leases that wait for an earlier start, in their order.
+    """
+    # SELECT id FROM leases WHERE status = 'PENDING' AND promised_start > ?
+    #   AND promised_start > wanted_start
+    #   ORDER BY priority DESC, created_at, id LIMIT ?
+    return list(connection.scalars(
+        sa.select(_s.id).where(
+            _s.status == leases.LeaseStatus.PENDING.value,
+            _s.promised_start > now, _s.promised_start > _s.wanted_start)
+        .order_by(_s.priority.desc(), _s.created_at, _s.id).limit(most)))
+
+
+def _loose(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Say in SQL that the dates of a lease may still change."""
+    # NOTE: one that is due to be fixed is as good as fixed.
+    return sa.and_(_s.fix_at > now,
+                   _s.status == leases.LeaseStatus.PENDING.value)
