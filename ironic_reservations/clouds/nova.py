@@ -29,15 +29,15 @@ from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.clouds import sending
 
 #: The oldest that shows the extra specs with a flavor.
 VERSION = '2.61'
 VERSION_HEADER = 'OpenStack-API-Version'
 
-Answer = placement.Answer
-Outcome = placement.Outcome
+Answer = answers.Answer
+Outcome = answers.Outcome
 
 #: How many one request lists; Nova may give less.
 _PAGE = 500

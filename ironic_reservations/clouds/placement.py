@@ -12,8 +12,9 @@
 
 """What we ask of Placement, one call each; no write is ever sent twice.
 
-A write gives an :class:`Answer`, which tells whether it was done, or why not,
-or that nobody knows.  A read gives what is there, or raises.
+A write returns an answer (:mod:`.placement_answers`), which tells whether it
+was done, or why not, or that nobody knows.  A read returns what is there, or
+raises.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
-import enum
 import time
 from typing import Any
 from urllib import parse
@@ -30,11 +30,11 @@ from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.clouds import sending
 
-Version = tuple[int, int]
-#: The oldest that has all the calls.
-LEAST: Version = (1, 29)
+Version = answers.Version
+LEAST = answers.LEAST
 #: From here on a consumer has a type.
 TYPES: Version = (1, 38)
 _BEFORE_TYPES: Version = (1, 37)
@@ -51,61 +51,7 @@ VERSION_HEADER = 'OpenStack-API-Version'
 #: administrator's.
 ADMIN = 'admin'
 
-_CONCURRENT = 'placement.concurrent_update'
-_DUPLICATE = 'placement.duplicate_name'
-_IN_USE = ('placement.inventory.inuse', 'placement.resource_provider.inuse',
-           'placement.resource_provider.cannot_delete_parent')
-
-_NO_CLASS = 'No such resource class'
-
 Resources = Mapping[str, int]
-
-
-class Outcome(enum.Enum):
-    """What became of a write.
-
-    Only :attr:`UNCERTAIN` may have been done although it was not said so.
-    """
-
-    DONE = 'done'
-    #: There was nothing to delete, or nothing to change.
-    GONE = 'gone'
-    #: It was there before.
-    EXISTS = 'exists'
-    #: The consumer is not as old as the write says.
-    CONSUMER_CHANGED = 'consumer changed'
-    #: The provider is not as old as the write says.
-    PROVIDER_CHANGED = 'provider changed'
-    #: Somebody else wrote at the same time: the same write may work now.
-    AGAIN = 'again'
-    #: The provider has less left than is asked.
-    FULL = 'full'
-    #: The provider does not offer that class, or not in that amount.
-    UNFIT = 'unfit'
-    #: Something is allocated that would lose its ground.
-    IN_USE = 'in use'
-    #: There is no such provider, or no such class.
-    UNKNOWN = 'unknown'
-    #: It will not be taken as it is: credentials, version, a bug.
-    REFUSED = 'refused'
-    #: No answer, or an error of the server: look before anything else.
-    UNCERTAIN = 'uncertain'
-
-
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """What came back of a write.
-
-    :ivar said: a sentence, of Placement or about it.
-    """
-
-    outcome: Outcome
-    said: str = ''
-
-    @property
-    def done(self) -> bool:
-        """Whether it was done for certain."""
-        return self.outcome is Outcome.DONE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -337,39 +283,39 @@ class Placement:
 
     # Writing allocations
 
-    def put_allocations(self, consumer: str, wanted: Wanted) -> Answer:
+    def put_allocations(self, consumer: str, wanted: Wanted) -> answers.Answer:
         """Write all that a consumer is to have, or change nothing."""
         return self._write('PUT', f'/allocations/{consumer}',
                            lambda version: _allocations(wanted, version),
                            _newest(wanted))
 
-    def post_allocations(self, wanted: Mapping[str, Wanted]) -> Answer:
+    def post_allocations(self, wanted: Mapping[str, Wanted]) -> answers.Answer:
         """Give several consumers what they are to have, all or none."""
         return self._write('POST', '/allocations', lambda version: {
             consumer: _allocations(one, version)
             for consumer, one in wanted.items()},
             min(map(_newest, wanted.values()), default=BEST))
 
-    def delete_allocations(self, consumer: str) -> Answer:
+    def delete_allocations(self, consumer: str) -> answers.Answer:
         """Take all that a consumer has."""
         return self._write('DELETE', f'/allocations/{consumer}')
 
     # Writing providers, classes and traits
 
-    def ensure_class(self, name: str) -> Answer:
+    def ensure_class(self, name: str) -> answers.Answer:
         """Make a resource class, unless it is there."""
         return self._write('PUT', f'/resource_classes/{name}')
 
-    def delete_class(self, name: str) -> Answer:
+    def delete_class(self, name: str) -> answers.Answer:
         """Delete a resource class that no inventory has."""
         return self._write('DELETE', f'/resource_classes/{name}')
 
-    def ensure_trait(self, name: str) -> Answer:
+    def ensure_trait(self, name: str) -> answers.Answer:
         """Make a trait, unless it is there."""
         return self._write('PUT', f'/traits/{name}')
 
     def create_provider(self, uuid: str, name: str,
-                        parent: str | None = None) -> Answer:
+                        parent: str | None = None) -> answers.Answer:
         """Make a provider."""
         body = {'uuid': uuid, 'name': name}
         if parent is not None:
@@ -377,7 +323,8 @@ class Placement:
         return self._write('POST', '/resource_providers', lambda _: body)
 
     def put_inventories(self, provider: str, generation: int,
-                        by_class: Mapping[str, Mapping[str, Any]]) -> Answer:
+                        by_class: Mapping[str, Mapping[str, Any]]
+                        ) -> answers.Answer:
         """Have a provider offer this and nothing else.
 
         :param generation: of the provider, when it was looked at.
@@ -387,7 +334,7 @@ class Placement:
             lambda _: {'resource_provider_generation': generation,
                        'inventories': by_class})
 
-    def delete_provider(self, uuid: str) -> Answer:
+    def delete_provider(self, uuid: str) -> answers.Answer:
         """Delete a provider that has no allocations and no children."""
         return self._write('DELETE', f'/resource_providers/{uuid}')
 
@@ -404,25 +351,26 @@ class Placement:
         if status == 200 and isinstance(body, dict):
             return body
         if isinstance(body, dict) and (status == 404 or (
-                status == 400 and _NO_CLASS in _said(body))):
+                status == 400 and answers.NO_CLASS in answers.said(body))):
             return None
         raise errors.PlacementUnavailable(
             f'Placement answered {status} to a request for allocations: '
-            f'{_said(body)} ' + _remedy(status))
+            f'{answers.said(body)} ' + answers.remedy(status))
 
     def _write(self, method: str, path: str, body: Any = None,
-               newest: Version = BEST) -> Answer:
+               newest: Version = BEST) -> answers.Answer:
         try:
             status, answer = self._send(method, path, body, newest)
         except ksa_exc.ConnectionError as exc:
-            return Answer(Outcome.UNCERTAIN, 'Placement did not answer '
-                                             f'({type(exc).__name__}).')
+            return answers.Answer(
+                answers.Outcome.UNCERTAIN,
+                f'Placement did not answer ({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
             # NOTE: no token, or no endpoint: nothing was sent.
-            return Answer(
-                Outcome.REFUSED, 'Placement cannot be reached '
-                f'({type(exc).__name__}). ' + _remedy(401))
-        return _judge(method, path, status, answer)
+            return answers.Answer(
+                answers.Outcome.REFUSED, 'Placement cannot be reached '
+                f'({type(exc).__name__}). ' + answers.remedy(401))
+        return answers.judge(method, path, status, answer)
 
     def _send(self, method: str, path: str, body: Any = None,
               newest: Version = BEST) -> tuple[int, Any]:
@@ -496,61 +444,3 @@ def _offered(answer: Any) -> Version:
         return int(major), int(minor)
     except (TypeError, KeyError, IndexError, ValueError, AttributeError):
         return LEAST
-
-
-def _first_error(answer: Any) -> Mapping[str, Any]:
-    try:
-        error = answer['errors'][0]
-    except (TypeError, KeyError, IndexError):
-        return {}
-    return error if isinstance(error, dict) else {}
-
-
-def _said(answer: Any) -> str:
-    return ' '.join(str(_first_error(answer).get(
-        'detail', 'It gives no reason.')).split())
-
-
-def _remedy(status: int) -> str:
-    if status in (401, 403):
-        return ("Placement does not accept this service's credentials: the "
-                'operator should check [placement] in '
-                'ironic-reservations.conf.')
-    if status == 406:
-        return (f'This service needs version {LEAST[0]}.{LEAST[1]} of the '
-                'Placement API at least.')
-    return 'Try again later.'
-
-
-def _judge(method: str, path: str, status: int, answer: Any) -> Answer:
-    said = _said(answer)
-    if 200 <= status < 300:
-        return Answer(Outcome.DONE)
-    if status == 404 and method == 'DELETE' and answer is not None:
-        return Answer(Outcome.GONE, said)
-    if status == 400 and ('does not exist' in said
-                          or _NO_CLASS in said):
-        return Answer(Outcome.UNKNOWN, said)
-    if status == 409:
-        return Answer(_conflict(path, _first_error(answer).get('code'), said),
-                      said)
-    if status in (408, 429) or status >= 500 or status < 400:
-        return Answer(Outcome.UNCERTAIN, f'Placement answered {status}.')
-    return Answer(Outcome.REFUSED,
-                  f'Placement answered {status}: {said} {_remedy(status)}')
-
-
-def _conflict(path: str, code: object, said: str) -> Outcome:
-    """Return the cause of a 409, by the code and then by the words."""
-    if code == _CONCURRENT:
-        if 'consumer generation conflict' in said:
-            return Outcome.CONSUMER_CHANGED
-        return (Outcome.AGAIN if path.startswith('/allocations')
-                else Outcome.PROVIDER_CHANGED)
-    if code == _DUPLICATE:
-        return Outcome.EXISTS
-    if code in _IN_USE or 'in use' in said:
-        return Outcome.IN_USE
-    if 'exceed the capacity' in said:
-        return Outcome.FULL
-    return Outcome.UNFIT

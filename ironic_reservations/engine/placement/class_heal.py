@@ -30,6 +30,7 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
@@ -250,11 +251,11 @@ class _Healing:
                 continue
             _claim(self._engine, self._owner)
             answer = self._take(verdict.what, verdict.consumer, look)
-            if answer.outcome is placement.Outcome.REFUSED:
+            if answer.outcome is answers.Outcome.REFUSED:
                 raise errors.PlacementUnavailable(answer.said)
             if answer.done:
                 steps += 1
-            elif (answer.outcome is placement.Outcome.UNCERTAIN
+            elif (answer.outcome is answers.Outcome.UNCERTAIN
                   and verdict.what is _Step.CLAIM
                   and not look.instance.allocations):
                 self.uncertain = True
@@ -274,7 +275,7 @@ class _Healing:
         return self._engine.ironic.node(node.uuid)
 
     def _take(self, step: class_heal.Step, consumer: str | None,
-              look: _Look) -> placement.Answer:
+              look: _Look) -> answers.Answer:
         if step is _Step.CLOSE:
             return self._close(look)
         if step is _Step.OPEN:
@@ -289,7 +290,7 @@ class _Healing:
         assert instance is not None
         return self._allocate(step, look, instance, look.instance)
 
-    def _close(self, look: _Look) -> placement.Answer:
+    def _close(self, look: _Look) -> answers.Answer:
         made = self._client.ensure_class(
             flavors.class_of_node(look.view.node.resource_class))
         return made if not made.done else self._client.put_inventories(
@@ -297,7 +298,7 @@ class _Healing:
             class_heal.closed(look.view))
 
     def _allocate(self, step: class_heal.Step, look: _Look, uuid: str,
-                  there: placement.Consumer) -> placement.Answer:
+                  there: placement.Consumer) -> answers.Answer:
         node = look.view.node
         wanted = {provider: dict(resources) for provider, resources
                   in there.allocations.items()}
@@ -306,7 +307,7 @@ class _Healing:
         if not wanted[node.uuid]:
             del wanted[node.uuid]
         if not there.allocations and step is _Step.TAKE_BACK:
-            return placement.Answer(placement.Outcome.GONE)
+            return answers.Answer(answers.Outcome.GONE)
         fresh = not there.allocations
         answer = self._client.put_allocations(uuid, placement.Wanted(
             wanted,
@@ -314,7 +315,7 @@ class _Healing:
             there.user_id or holds.NOBODY,
             self._empty if fresh else there.generation,
             _type_of(there)))
-        if fresh and answer.outcome is placement.Outcome.CONSUMER_CHANGED:
+        if fresh and answer.outcome is answers.Outcome.CONSUMER_CHANGED:
             self._empty = 0 if self._empty is None else None
         return answer
 

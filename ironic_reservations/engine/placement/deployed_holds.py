@@ -20,6 +20,7 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
@@ -132,20 +133,20 @@ def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
 
 
 def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
-           answer: placement.Answer) -> hold_cases.Verdict:
+           answer: answers.Answer) -> hold_cases.Verdict:
     if answer.done:
         hold_recovery.hand_over(engine, moving)
         return hold_cases.Verdict.INSTANCE
-    if answer.outcome is placement.Outcome.UNCERTAIN:
+    if answer.outcome is answers.Outcome.UNCERTAIN:
         return hold_cases.Verdict.BUSY
-    if answer.outcome is placement.Outcome.CONSUMER_CHANGED:
+    if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         there = hold_calls.client(engine).consumer(instance_uuid)
         if moving.node_uuid in there.allocations:
             # NOTE: Nova's scheduler has claimed it, although it was held.
             hold_release.release(engine, [moving.owner])
             return hold_cases.Verdict.INSTANCE
     hold_recovery.reactivate(engine, moving)
-    if answer.outcome is placement.Outcome.REFUSED:
+    if answer.outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
     LOG.warning('The hold of node %(node)s was not handed to the instance '
                 '%(instance)s: %(said)s', {

@@ -29,6 +29,7 @@ from typing import TypeVar
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.lifecycle.placement import holds
@@ -71,11 +72,11 @@ def in_time(engine: Engine, hold: holds.Hold) -> bool:
 
 
 def patiently(engine: Engine, hold: holds.Hold,
-              write: Callable[[], placement.Answer]) -> placement.Answer:
+              write: Callable[[], answers.Answer]) -> answers.Answer:
     """Write, and again while others get in front of it."""
     for _ in range(_TIMES):
         answer = write()
-        if answer.outcome is not placement.Outcome.AGAIN or not in_time(
+        if answer.outcome is not answers.Outcome.AGAIN or not in_time(
                 engine, hold):
             break
         time.sleep(random.uniform(*_PAUSES))
@@ -101,13 +102,13 @@ def nothing(hold: holds.Hold, generation: int | None) -> placement.Wanted:
                             consumers.TYPE)
 
 
-def put(engine: Engine, hold: holds.Hold) -> placement.Answer:
+def put(engine: Engine, hold: holds.Hold) -> answers.Answer:
     """Write a hold for the first time."""
     return patiently(engine, hold, lambda: client(engine).put_allocations(
         hold.consumer_uuid, wanted(hold, None)))
 
 
-def put_all(engine: Engine, new: Sequence[holds.Hold]) -> placement.Answer:
+def put_all(engine: Engine, new: Sequence[holds.Hold]) -> answers.Answer:
     """Write several holds for the first time, all of them or none."""
     return patiently(engine, new[0], lambda: client(engine).post_allocations(
         {hold.consumer_uuid: wanted(hold, None) for hold in new}))
@@ -134,7 +135,7 @@ def fence_new(engine: Engine, hold: holds.Hold) -> bool:
     # NOTE: a consumer that is there and has nothing was left by a write that
     # failed, or by a fence. Or a write is between its two transactions,
     # which is why nobody comes here before the grace is over.
-    if answer.done or answer.outcome is placement.Outcome.CONSUMER_CHANGED:
+    if answer.done or answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         return not is_there(engine, hold)
     raise errors.PlacementUnavailable(answer.said)
 
@@ -163,17 +164,17 @@ def remove(engine: Engine, hold: holds.Hold) -> bool:
     if hold.handed:
         return _take_from_instance(engine, hold)
     answer = client(engine).delete_allocations(hold.consumer_uuid)
-    if answer.outcome is placement.Outcome.GONE:
+    if answer.outcome is answers.Outcome.GONE:
         if hold.confirmed or fence_new(engine, hold):
             return False
         answer = client(engine).delete_allocations(hold.consumer_uuid)
-    if answer.outcome in (placement.Outcome.DONE, placement.Outcome.GONE):
+    if answer.outcome in (answers.Outcome.DONE, answers.Outcome.GONE):
         return True
     raise errors.PlacementUnavailable(answer.said)
 
 
 def remove_all(engine: Engine,
-               written: Sequence[holds.Hold]) -> placement.Answer:
+               written: Sequence[holds.Hold]) -> answers.Answer:
     """Take several holds away, all of them or none.
 
     NOTE: for such as nobody has touched since they were written; Placement

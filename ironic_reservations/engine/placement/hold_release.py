@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
@@ -94,7 +94,7 @@ def _remove_all(engine: Engine,
                 if _may_be_removed(one) and not one.handed]
     if len(together) > 1:
         answer = hold_calls.remove_all(engine, together)
-        if answer.outcome is placement.Outcome.UNCERTAIN:
+        if answer.outcome is answers.Outcome.UNCERTAIN:
             # NOTE: a Placement that does not answer is not asked fifty times.
             LOG.warning('%(count)s holds could not be released yet, and will '
                         'be later: %(why)s',

@@ -31,7 +31,7 @@ import enum
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
@@ -203,13 +203,13 @@ def carry_out(engine: Engine, intended: holds.Hold,
     """
     for attempts_left in reversed(range(_ATTEMPTS)):
         answer = hold_calls.put(engine, intended)
-        if answer.outcome is placement.Outcome.FULL and _make_room(
+        if answer.outcome is answers.Outcome.FULL and _make_room(
                 engine, intended):
             answer = hold_calls.put(engine, intended)
         if answer.done:
             return confirm(engine, intended)
-        if answer.outcome not in (placement.Outcome.UNCERTAIN,
-                                  placement.Outcome.CONSUMER_CHANGED):
+        if answer.outcome not in (answers.Outcome.UNCERTAIN,
+                                  answers.Outcome.CONSUMER_CHANGED):
             return _not_written(engine, intended, answer, instance_uuid, sent)
         try:
             if hold_calls.is_there(engine, intended):
@@ -239,7 +239,7 @@ def _carry_out_all(engine: Engine,
         for one in new:
             results[one.owner] = there.get(one.owner) or confirm(engine, one)
         return
-    sent = answer.outcome is placement.Outcome.UNCERTAIN
+    sent = answer.outcome is answers.Outcome.UNCERTAIN
     for number, (promise, one) in enumerate(intended):
         if not hold_calls.in_time(engine, one):
             if not sent:
@@ -274,7 +274,7 @@ def confirm(engine: Engine, written: holds.Hold) -> Result:
 
 
 def _not_written(engine: Engine, intended: holds.Hold,
-                 answer: placement.Answer, instance_uuid: str | None,
+                 answer: answers.Answer, instance_uuid: str | None,
                  sent: bool = False) -> Result:
     """Return why a hold was not written, which is certain of this write."""
     if sent:
@@ -291,14 +291,14 @@ def _not_written(engine: Engine, intended: holds.Hold,
     return result
 
 
-def _why_not(engine: Engine, intended: holds.Hold, answer: placement.Answer,
+def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
              instance_uuid: str | None) -> Result:
     outcome = answer.outcome
-    if outcome is placement.Outcome.REFUSED:
+    if outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
-    if outcome is placement.Outcome.AGAIN:
+    if outcome is answers.Outcome.AGAIN:
         return Result(Verdict.BUSY, said=answer.said)
-    if outcome is placement.Outcome.FULL:
+    if outcome is answers.Outcome.FULL:
         others = hold_calls.client(engine).consumers_on(intended.node_uuid)
         if not intended.exclusive:
             # NOTE: it is shared, so that other leases are no surprise, nor

@@ -24,13 +24,14 @@ import uuid as uuid_module
 
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 
 Act = machine.Act
-Answer = placement.Answer
-Outcome = placement.Outcome
+Answer = answers.Answer
+Outcome = answers.Outcome
 
 #: How often what others keep getting in front of is tried.
 _TIMES = 6

@@ -24,7 +24,7 @@ import dataclasses
 
 from oslo_log import log
 
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import lease_provider_calls as calls
@@ -33,7 +33,7 @@ from ironic_reservations.lifecycle.placement import lease_providers as machine
 LOG = log.getLogger(__name__)
 
 Act = machine.Act
-Outcome = placement.Outcome
+Outcome = answers.Outcome
 
 #: More than there are between a start or an end and its last step.
 _ROUNDS = 6
@@ -49,7 +49,7 @@ _OF_ONE = (Act.MAKE_PROVIDER, Act.OFFER, Act.CLOSE, Act.WITHDRAW,
 #: A server in the middle of something is not done with it at once.
 _OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER)
 
-_Failure = tuple[machine.Step, placement.Answer]
+_Failure = tuple[machine.Step, answers.Answer]
 
 
 @dataclasses.dataclass(frozen=True)

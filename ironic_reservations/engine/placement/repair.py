@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import hold_calls
@@ -130,8 +130,8 @@ def _remove_orphan(engine: Engine,
     assert difference.consumer_uuid is not None
     answer = hold_calls.client(engine).delete_allocations(
         difference.consumer_uuid)
-    return ('' if answer.outcome in (placement.Outcome.DONE,
-                                     placement.Outcome.GONE)
+    return ('' if answer.outcome in (answers.Outcome.DONE,
+                                     answers.Outcome.GONE)
             else answer.said)
 
 
@@ -147,6 +147,6 @@ def _remove_provider(engine: Engine, host: hold_audit.Host) -> str:
     if said:
         return said
     answer = hold_calls.client(engine).delete_provider(host.uuid)
-    return ('' if answer.outcome in (placement.Outcome.DONE,
-                                     placement.Outcome.GONE)
+    return ('' if answer.outcome in (answers.Outcome.DONE,
+                                     answers.Outcome.GONE)
             else answer.said)

@@ -29,6 +29,7 @@ from placement.tests.functional.fixtures import placement as upstream
 import sqlalchemy as sa
 
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from tests import world
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
@@ -171,7 +172,7 @@ class Nodes:
         return consumer
 
     def try_claim(self, provider: str, consumer: str,
-                  resource_class: str = GOLD) -> placement.Answer:
+                  resource_class: str = GOLD) -> answers.Answer:
         """Try to claim a node as Nova's scheduler does."""
         return self._client.put_allocations(consumer, wanted(
             {provider: {resource_class: 1}}, consumer_type='INSTANCE'))
@@ -185,6 +186,6 @@ def wanted(allocations: Mapping[str, placement.Resources],
                             consumer_type)
 
 
-def _worked(answer: placement.Answer) -> None:
+def _worked(answer: answers.Answer) -> None:
     if not answer.done:
         raise AssertionError(answer)

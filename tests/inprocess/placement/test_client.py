@@ -18,10 +18,11 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from tests import world
 from tests.inprocess.placement import in_memory
 
-DONE = placement.Outcome.DONE
+DONE = answers.Outcome.DONE
 GOLD = in_memory.GOLD
 
 
@@ -37,7 +38,7 @@ class _TestCase(testtools.TestCase):
 
     def put(self, node: str, consumer: str | None = None, amount: int = 1,
             generation: int | None = None,
-            resource_class: str = GOLD) -> placement.Outcome:
+            resource_class: str = GOLD) -> answers.Outcome:
         return self.client.put_allocations(
             consumer or world.new_uuid(), in_memory.wanted(
                 {node: {resource_class: amount}}, generation)).outcome
@@ -60,28 +61,28 @@ class TestAllocations(_TestCase):
     def test_second_claim_finds_it_full(self) -> None:
         node = self.nodes.add()
         self.put(node)
-        self.assertIs(placement.Outcome.FULL, self.put(node))
+        self.assertIs(answers.Outcome.FULL, self.put(node))
 
     def test_what_a_node_does_not_offer_is_unfit(self) -> None:
         node = self.nodes.add()
         self.client.ensure_class('CUSTOM_IRON')
-        self.assertIs(placement.Outcome.UNFIT,
+        self.assertIs(answers.Outcome.UNFIT,
                       self.put(node, resource_class='CUSTOM_IRON'))
-        self.assertIs(placement.Outcome.UNFIT, self.put(node, amount=2))
+        self.assertIs(answers.Outcome.UNFIT, self.put(node, amount=2))
 
     def test_names_that_are_not_there_are_unknown(self) -> None:
         node = self.nodes.add()
-        self.assertIs(placement.Outcome.UNKNOWN, self.put(world.new_uuid()))
-        self.assertIs(placement.Outcome.UNKNOWN,
+        self.assertIs(answers.Outcome.UNKNOWN, self.put(world.new_uuid()))
+        self.assertIs(answers.Outcome.UNKNOWN,
                       self.put(node, resource_class='CUSTOM_NEVER_MADE'))
 
     def test_body_that_it_cannot_read_is_refused(self) -> None:
-        self.assertIs(placement.Outcome.REFUSED, self.client.put_allocations(
+        self.assertIs(answers.Outcome.REFUSED, self.client.put_allocations(
             'no-uuid', in_memory.wanted({})).outcome)
 
     def test_consumer_that_is_older_or_newer(self) -> None:
         node, consumer = self.nodes.add(), world.new_uuid()
-        changed = placement.Outcome.CONSUMER_CHANGED
+        changed = answers.Outcome.CONSUMER_CHANGED
         self.assertIs(changed, self.put(node, consumer, generation=3))
         self.put(node, consumer)
         self.assertIs(changed, self.put(node, consumer))
@@ -90,7 +91,7 @@ class TestAllocations(_TestCase):
     def test_delete_tells_whether_there_was_something(self) -> None:
         consumer = self.nodes.claim(self.nodes.add())
         self.assertIs(DONE, self.client.delete_allocations(consumer).outcome)
-        self.assertIs(placement.Outcome.GONE,
+        self.assertIs(answers.Outcome.GONE,
                       self.client.delete_allocations(consumer).outcome)
         self.assertEqual(placement.Consumer({}),
                          self.client.consumer(consumer))
@@ -103,13 +104,13 @@ class TestAllocations(_TestCase):
                 after: in_memory.wanted({node: {GOLD: 1}})}
         self.assertIs(DONE, self.client.post_allocations(move).outcome)
         self.assertEqual([after], list(self.client.consumers_on(node)))
-        self.assertIs(placement.Outcome.CONSUMER_CHANGED,
+        self.assertIs(answers.Outcome.CONSUMER_CHANGED,
                       self.client.post_allocations(move).outcome)
 
     def test_several_consumers_get_all_or_nothing(self) -> None:
         free, taken = self.nodes.add(), self.nodes.add()
         self.nodes.claim(taken)
-        self.assertIs(placement.Outcome.FULL, self.client.post_allocations({
+        self.assertIs(answers.Outcome.FULL, self.client.post_allocations({
             world.new_uuid(): in_memory.wanted({node: {GOLD: 1}})
             for node in (free, taken)}).outcome)
         self.assertEqual({}, self.client.consumers_on(free))
@@ -138,19 +139,19 @@ class TestAllocations(_TestCase):
 class TestProviders(_TestCase):
     """The life of a reservation provider, with each 409 on the way."""
 
-    def outcome(self, answer: placement.Answer) -> placement.Outcome:
+    def outcome(self, answer: answers.Answer) -> answers.Outcome:
         return answer.outcome
 
     def test_classes_traits_and_providers_are_made_once(self) -> None:
         for _ in range(2):
             self.assertTrue(self.client.ensure_class(GOLD).done)
             self.assertTrue(self.client.ensure_trait('CUSTOM_T').done)
-        self.assertIs(placement.Outcome.REFUSED,
+        self.assertIs(answers.Outcome.REFUSED,
                       self.client.ensure_class('GOLD').outcome)
         uuid = world.new_uuid()
         self.assertTrue(self.client.create_provider(uuid, 'one').done)
         for again in ((uuid, 'two'), (world.new_uuid(), 'one')):
-            self.assertIs(placement.Outcome.EXISTS,
+            self.assertIs(answers.Outcome.EXISTS,
                           self.client.create_provider(*again).outcome)
 
     def test_child_is_made_and_taken_back_in_the_order_that_works(
@@ -162,7 +163,7 @@ class TestProviders(_TestCase):
         self.client.ensure_class(slots)
         self.nodes.offer(child, {slots: {**in_memory.ONE, 'total': 3}})
         consumer = self.nodes.claim(child, resource_class=slots)
-        in_use = placement.Outcome.IN_USE
+        in_use = answers.Outcome.IN_USE
         generation = self.client.provider(child).generation
         for refused in (self.client.put_inventories(child, generation, {}),
                         self.client.delete_class(slots),
@@ -170,7 +171,7 @@ class TestProviders(_TestCase):
                         self.client.delete_provider(root)):
             self.assertIs(in_use, refused.outcome, refused)
         self.assertIs(
-            placement.Outcome.PROVIDER_CHANGED,
+            answers.Outcome.PROVIDER_CHANGED,
             self.client.put_inventories(child, generation - 1, {}).outcome)
         self.nodes.offer(child, {
             slots: {**in_memory.ONE, 'total': 3, 'reserved': 3}})
@@ -181,7 +182,7 @@ class TestProviders(_TestCase):
             self.assertTrue(step.done, step)
         for again in (self.client.delete_class(slots),
                       self.client.delete_provider(child)):
-            self.assertIs(placement.Outcome.GONE, again.outcome)
+            self.assertIs(answers.Outcome.GONE, again.outcome)
 
 
 class TestOldPlacement(TestAllocations):
@@ -205,7 +206,7 @@ class TestTooOldPlacement(_TestCase):
 
     def test_it_is_refused_with_the_version_that_is_needed(self) -> None:
         answer = self.client.ensure_class(GOLD)
-        self.assertIs(placement.Outcome.REFUSED, answer.outcome)
+        self.assertIs(answers.Outcome.REFUSED, answer.outcome)
         self.assertIn('1.29', answer.said)
         unavailable = self.assertRaises(errors.PlacementUnavailable,
                                         self.client.providers)
@@ -224,13 +225,13 @@ class TestConfigured(_TestCase):
     def test_token_that_is_refused_is_named(self) -> None:
         client = placement.Placement(self.placement.sender())
         answer = client.ensure_class(GOLD)
-        self.assertIs(placement.Outcome.REFUSED, answer.outcome)
+        self.assertIs(answers.Outcome.REFUSED, answer.outcome)
         self.assertIn('[placement]', answer.said)
         self.assertIn('[placement]', str(self.assertRaises(
             errors.PlacementUnavailable, client.providers)))
 
     def test_endpoint_that_nobody_has_told_is_refused(self) -> None:
         client = placement.Placement.over_http(world.configured('sqlite://'))
-        self.assertIs(placement.Outcome.REFUSED,
+        self.assertIs(answers.Outcome.REFUSED,
                       client.ensure_class(GOLD).outcome)
         self.assertRaises(errors.PlacementUnavailable, client.providers)

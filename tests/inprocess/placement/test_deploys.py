@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
@@ -208,7 +208,7 @@ class TestMoveOnOldPlacement(TestMove):
         made = self.reserve(self.enrol())
         self.deploy(made)
         self.client.delete_allocations(made.instance_uuid)
-        self.assertIs(placement.Outcome.DONE, self.nodes.try_claim(
+        self.assertIs(answers.Outcome.DONE, self.nodes.try_claim(
             made.node_uuid, made.instance_uuid).outcome)
         self.free(made)
         self.assertEqual([], self.rows())

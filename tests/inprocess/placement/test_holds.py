@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import deployed_holds
@@ -49,7 +49,7 @@ class TestHold(ground.TestCase):
         self.held(node)
         self.assertEqual([], self.client.candidates(
             [('resources', f'{GOLD}:1')]))
-        self.assertIs(placement.Outcome.FULL, self.nodes.try_claim(
+        self.assertIs(answers.Outcome.FULL, self.nodes.try_claim(
             node, world.new_uuid()).outcome)
 
     def test_who_holds_it_already_writes_nothing(self) -> None:

@@ -25,7 +25,7 @@ import fixtures
 from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.cmd import manage
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import tables
@@ -402,5 +402,5 @@ class TestBesideOthers(TestCase):
         self.assertRaises(errors.PlacementUnavailable, self.work)
         self.network.down = False
         self.work()
-        self.assertEqual(placement.Outcome.DONE, self.nodes.try_claim(
+        self.assertEqual(answers.Outcome.DONE, self.nodes.try_claim(
             self.enrol(), world.new_uuid(), in_memory.GOLD).outcome)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine.placement import lease_provider_calls
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 from tests import world
@@ -63,7 +63,7 @@ class TestStart(reserved.TestCase):
         wanted = self.brought(self.wanted({host: 2}))
         for _ in range(2):
             self.boot(wanted, host)
-        self.assertIs(placement.Outcome.FULL, self.try_boot(
+        self.assertIs(answers.Outcome.FULL, self.try_boot(
             wanted, host, world.new_uuid()).outcome)
 
     def test_scheduler_finds_the_hosts_of_the_lease_only(self) -> None:
@@ -161,7 +161,7 @@ class TestChange(reserved.TestCase):
         dropped = dataclasses.replace(wanted, counts={one: 2, two: 0})
         self.bring(dropped)
         self.assertEqual({wanted.class_name: (2, 2)}, self.offers()[two])
-        self.assertIs(placement.Outcome.FULL, self.try_boot(
+        self.assertIs(answers.Outcome.FULL, self.try_boot(
             wanted, two, world.new_uuid()).outcome)
         self.assertIn(running, self.nova.servers)
         self.nova.go(running)
@@ -199,7 +199,7 @@ class TestEnd(reserved.TestCase):
         waits = self.bring(ended(wanted)).waits
         self.assertIn('1 server of', waits[0])
         self.assertEqual({host: {wanted.class_name: (3, 3)}}, self.offers())
-        self.assertIs(placement.Outcome.FULL, self.try_boot(
+        self.assertIs(answers.Outcome.FULL, self.try_boot(
             wanted, host, world.new_uuid()).outcome)
         self.assertEqual(
             set(), self.nova.flavors[wanted.reservation_id].projects)

@@ -19,7 +19,7 @@ import dataclasses
 from unittest import mock
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import passage
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
@@ -144,7 +144,7 @@ class TestStart(held_leases.TestCase):
         put = hold_calls.put
 
         def slow_put(engine: engine_module.Engine, hold: holds.Hold
-                     ) -> placement.Answer:
+                     ) -> answers.Answer:
             begun.append(hold_calls.in_time(engine, hold))
             answer = put(engine, hold)
             self.world.clock.advance(engine.conf.placement.timeout + 1)

@@ -32,6 +32,7 @@ from testtools import content
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import release
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.placement import consumers
@@ -45,7 +46,7 @@ from tests.inprocess.placement import traffic
 
 GOLD = in_memory.GOLD
 Kind = hold_audit.Kind
-Outcome = placement.Outcome
+Outcome = answers.Outcome
 
 ROUNDS = 5
 #: How many there are at most until something has happened that need not.

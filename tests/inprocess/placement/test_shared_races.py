@@ -142,7 +142,7 @@ class _Races(beside.Beside):
         """
         ids = self.booked()
         over = threading.Event()
-        outcomes: list[in_memory.placement.Outcome] = []
+        outcomes: list[in_memory.answers.Outcome] = []
 
         def rival() -> None:
             servers: list[str] = []
@@ -170,7 +170,7 @@ class _Races(beside.Beside):
         over.set()
         for each in rivals:
             each.join()
-        self.assertIn(in_memory.placement.Outcome.DONE, outcomes)
+        self.assertIn(in_memory.answers.Outcome.DONE, outcomes)
         self.work(1.5, lambda: self.statuses(ids) == {STATUS.ACTIVE})
         self.recover()
         self.assert_full(ids)

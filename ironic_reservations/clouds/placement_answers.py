@@ -1,0 +1,142 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the answers of Placement mean, above all each of its conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import enum
+from typing import Any
+
+Version = tuple[int, int]
+#: The oldest of the API that has all the calls.
+LEAST: Version = (1, 29)
+
+_CONCURRENT = 'placement.concurrent_update'
+_DUPLICATE = 'placement.duplicate_name'
+_IN_USE = ('placement.inventory.inuse', 'placement.resource_provider.inuse',
+           'placement.resource_provider.cannot_delete_parent')
+
+NO_CLASS = 'No such resource class'
+
+
+class Outcome(enum.Enum):
+    """What became of a write.
+
+    Only :attr:`UNCERTAIN` may have been done although it was not said so.
+    """
+
+    DONE = 'done'
+    #: There was nothing to delete, or nothing to change.
+    GONE = 'gone'
+    #: It was there before.
+    EXISTS = 'exists'
+    #: The consumer is not as old as the write says.
+    CONSUMER_CHANGED = 'consumer changed'
+    #: The provider is not as old as the write says.
+    PROVIDER_CHANGED = 'provider changed'
+    #: Somebody else wrote at the same time: the same write may work now.
+    AGAIN = 'again'
+    #: The provider has less left than is asked.
+    FULL = 'full'
+    #: The provider does not offer that class, or not in that amount.
+    UNFIT = 'unfit'
+    #: Something is allocated that would lose its ground.
+    IN_USE = 'in use'
+    #: There is no such provider, or no such class.
+    UNKNOWN = 'unknown'
+    #: It will not be taken as it is: credentials, version, a bug.
+    REFUSED = 'refused'
+    #: No answer, or an error of the server: look before anything else.
+    UNCERTAIN = 'uncertain'
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What came back of a write.
+
+    :ivar said: a sentence, of Placement or about it.
+    """
+
+    outcome: Outcome
+    said: str = ''
+
+    @property
+    def done(self) -> bool:
+        """Whether it was done for certain."""
+        return self.outcome is Outcome.DONE
+
+
+def judge(method: str, path: str, status: int, answer: Any) -> Answer:
+    """Return what became of a write.
+
+    :param answer: the document that came back; ``None``: none did.
+    """
+    words = said(answer)
+    if 200 <= status < 300:
+        return Answer(Outcome.DONE)
+    if status == 404 and method == 'DELETE' and answer is not None:
+        return Answer(Outcome.GONE, words)
+    if status == 400 and ('does not exist' in words
+                          or NO_CLASS in words):
+        return Answer(Outcome.UNKNOWN, words)
+    if status == 409:
+        return Answer(_conflict(path, _first_error(answer).get('code'), words),
+                      words)
+    if status in (408, 429) or status >= 500 or status < 400:
+        return Answer(Outcome.UNCERTAIN, f'Placement answered {status}.')
+    return Answer(Outcome.REFUSED,
+                  f'Placement answered {status}: {words} {remedy(status)}')
+
+
+def _conflict(path: str, code: object, words: str) -> Outcome:
+    """Return the cause of a 409, by the code and then by the words."""
+    if code == _CONCURRENT:
+        if 'consumer generation conflict' in words:
+            return Outcome.CONSUMER_CHANGED
+        return (Outcome.AGAIN if path.startswith('/allocations')
+                else Outcome.PROVIDER_CHANGED)
+    if code == _DUPLICATE:
+        return Outcome.EXISTS
+    if code in _IN_USE or 'in use' in words:
+        return Outcome.IN_USE
+    if 'exceed the capacity' in words:
+        return Outcome.FULL
+    return Outcome.UNFIT
+
+
+def said(answer: Any) -> str:
+    """Return what Placement says of an error."""
+    return ' '.join(str(_first_error(answer).get(
+        'detail', 'It gives no reason.')).split())
+
+
+def remedy(status: int) -> str:
+    """Return what can be done where a status came back."""
+    if status in (401, 403):
+        return ("Placement does not accept this service's credentials: the "
+                'operator should check [placement] in '
+                'ironic-reservations.conf.')
+    if status == 406:
+        return (f'This service needs version {LEAST[0]}.{LEAST[1]} of the '
+                'Placement API at least.')
+    return 'Try again later.'
+
+
+def _first_error(answer: Any) -> Mapping[str, Any]:
+    try:
+        error = answer['errors'][0]
+    except (TypeError, KeyError, IndexError):
+        return {}
+    return error if isinstance(error, dict) else {}
