@@ -19,14 +19,10 @@ from ironic_reservations.engine import availability
 from ironic_reservations.engine import hosts
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 
-class TestAvailability(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
+class TestAvailability(timelines.TestCase):
 
     def _look(self, start, end, **asked):
         return availability.look(self.engine, leasing.at(start),

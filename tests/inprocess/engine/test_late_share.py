@@ -26,17 +26,12 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import heal as lease_heal
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 MINUTE = 1 / 60
 
 
-class TestLateShare(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
+class TestLateShare(timelines.TestCase):
 
     def late(self, vcpus=4):
         """Have a lease over whose share is not back."""
@@ -115,13 +110,8 @@ class TestLateShare(world.TestCase):
         self.assertEqual([], self.leasing.overfull())
 
 
-class TestShrunken(world.TestCase):
+class TestShrunken(timelines.TestCase):
     """An inventory may get smaller below what was promised."""
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
 
     def test_excess_is_flagged_and_does_not_grow(self):
         (host,) = self.leasing.compute_hosts(1, vcpus=16)
@@ -176,13 +166,8 @@ class TestShrunken(world.TestCase):
                           end=6)
 
 
-class TestUnfit(world.TestCase):
+class TestUnfit(timelines.TestCase):
     """Hosts that can serve nothing new, for a while."""
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
 
     def test_started_lease_is_not_extended_over_what_is_planned(self):
         """Also on a host that nobody can be promised for the moment."""

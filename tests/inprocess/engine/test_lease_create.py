@@ -10,40 +10,22 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Promising leases: who is let in, on which hosts, and who makes room."""
+"""Promising leases: on which hosts, and who makes room."""
 
-import dataclasses
 import datetime
-from unittest import mock
-
-import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
-from ironic_reservations.planner import offers
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 GOLD = leasing.of_class('gold')
 
 
-class _Leases(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
-
-    def assert_sound(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
-
-
-class TestCreate(_Leases):
+class TestCreate(timelines.TestCase):
 
     def test_lease_stands_in_the_rows_as_it_was_answered(self):
         """What was answered is what is read again."""
@@ -278,211 +260,7 @@ class TestCreate(_Leases):
         self.assert_sound()
 
 
-class TestRefusals(_Leases):
-
-    def test_refusal_names_what_is_in_the_way(self):
-        """The windows of blockers, and whose they are if they are ours."""
-        self.leasing.hosts(2)
-        own = self.leasing.create(1, 4)
-        self.leasing.create(2, 6, project_id='theirs')
-        reason, = self.leasing.refused(
-            1, 5, leasing.wish()).details['reasons']
-        self.assertEqual(
-            ('shortage', 0, 1, True, leasing.at(2).isoformat()),
-            (reason['code'], reason['reservation'], reason['hosts_short'],
-             reason['proved'], reason['at']))
-        self.assertEqual(
-            [{'start_date': leasing.at(1).isoformat(),
-              'end_date': leasing.at(4).isoformat(), 'own': True,
-              'reservation_id': own.reservations[0].id, 'hosts': 1},
-             {'start_date': leasing.at(2).isoformat(),
-              'end_date': leasing.at(6).isoformat(), 'own': False,
-              'hosts': 1}], reason['blockers'])
-
-    def test_blockers_that_were_moved_in_vain_are_told(self):
-        """They are in the way, although their rows are on another host."""
-        gold = {'resource_class': 'gold'}
-        (first,) = self.leasing.hosts(**gold)
-        moved = self.leasing.create(1, 5)
-        passing = self.leasing.create(5, 10)
-        self.leasing.hosts(**gold)
-        staying = self.leasing.create(5, 10, leasing.wish(properties=GOLD))
-        self.leasing.end(passing)
-        self.leasing.hosts(**gold)
-        self.leasing.hosts(resource_class='silver')
-        self.assertEqual({first}, self.leasing.nodes(moved))
-        reason, = self.leasing.refused(
-            0, 10, leasing.wish(3, properties=GOLD)).details['reasons']
-        self.assertEqual(('shortage', 1),
-                         (reason['code'], reason['hosts_short']))
-        self.assertEqual(
-            [(staying.reservations[0].id, 1)],
-            [(each['reservation_id'], each['hosts'])
-             for each in reason['blockers']])
-
-    def test_window_is_called_the_nearest_only_where_that_is_proved(self):
-        """A search that was cut short may have missed a nearer one."""
-        self.leasing.hosts(1)
-        self.leasing.create(2, 3)
-
-        def told():
-            return {each['kind']: each['detail'].partition(' window')[0]
-                    for each in self.leasing.refused(2, 3).details['offers']}
-        self.assertEqual({'later': 'The nearest later',
-                          'earlier': 'The nearest earlier'}, told())
-        search = offers.offers
-
-        def cut_short(*args, **more):
-            return tuple(dataclasses.replace(each, nearest=False)
-                         for each in search(*args, **more))
-        with mock.patch.object(offers, 'offers', cut_short):
-            self.assertEqual({'later': 'A possible later',
-                              'earlier': 'A possible earlier'}, told())
-
-    def test_matching_at_each_instant_is_not_an_assignment(self):
-        """What no assignment serves is refused, with a proof."""
-        a, b = self.leasing.hosts(2)
-        for node, name in ((a, 'a'), (b, 'b')):
-            hosts.change(self.engine, self.leasing.host_id(node),
-                         {'rack': name})
-        self.leasing.create(0, 5, leasing.wish(
-            properties='["==", "$rack", "a"]'))
-        self.leasing.create(5, 10, leasing.wish(
-            properties='["==", "$rack", "b"]'))
-        reason, = self.leasing.refused(0, 10).details['reasons']
-        self.assertEqual(('no_assignment', True),
-                         (reason['code'], reason['proved']))
-
-    def test_each_offer_is_accepted_as_it_is(self):
-        """Posted unchanged, a counter-offer becomes a lease."""
-        self.leasing.hosts(2, resource_class='gold')
-        self.leasing.hosts(2, resource_class='silver')
-        self.leasing.create(2, 4, leasing.wish(2, properties=GOLD))
-        refusal = self.leasing.refused(
-            1, 3, leasing.wish(2, properties=GOLD))
-        self.assertEqual({'later', 'earlier', 'shorter', 'other_class'},
-                         {offer['kind']
-                          for offer in refusal.details['offers']})
-        for offer in refusal.details['offers']:
-            made = lease_create.create(self.engine, leasing.posted(
-                offer, self.leasing.world.clock()))
-            self.assert_sound()
-            self.leasing.end(made)
-
-    def test_offer_of_a_lease_that_starts_now_starts_now(self):
-        """What is offered at once can be had after the minute as well."""
-        self.leasing.hosts()
-        self.leasing.world.clock.advance(59.5)
-        self.leasing.create(1, 2)
-        offer = next(offer for offer in self.leasing.refused(
-            None, 2).details['offers'] if offer['kind'] == 'shorter')
-        self.leasing.world.clock.advance(1)
-        lease_create.create(self.engine, leasing.posted(
-            offer, self.leasing.world.clock()))
-        self.assert_sound()
-
-    def test_fewer_hosts_are_offered_where_there_are_some(self):
-        """As many as there are."""
-        self.leasing.hosts(3)
-        self.leasing.create(1, 2)
-        offer = next(offer for offer in self.leasing.refused(
-            1, 2, leasing.wish(3, 4)).details['offers']
-            if offer['kind'] == 'fewer')
-        self.assertEqual([(2, 2)], [(each['min'], each['max']) for each
-                                    in offer['lease']['reservations']])
-
-    def test_hosts_that_cannot_be_used_are_named_with_the_cause(self):
-        """The operator finds out which, and why."""
-        closed, broken = self.leasing.hosts(2)
-        ids = [self.leasing.host_id(node) for node in (closed, broken)]
-        hosts.change(self.engine, ids[0], {}, reservable=False)
-        self.leasing.break_node(broken)
-        detail = self.leasing.refused(1, 2).details['reasons'][0]['detail']
-        self.assertIn(f'host {ids[0]} is closed by the operator', detail)
-        self.assertIn(f'host {ids[1]} is in maintenance', detail)
-
-
-class TestSense(_Leases):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing.hosts(2)
-
-    def _is_invalid(self, *args, **kwargs):
-        before = leasing.tables_as_text(self.leasing.world)
-        self.assertRaises(errors.InvalidValue, self.leasing.create, *args,
-                          **kwargs)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
-
-    def test_windows_that_make_no_sense_are_refused(self):
-        """The end comes after the start, and after now."""
-        for start, end in ((2, 2), (2, 1), (None, 0), (None, -1), (-2, -1),
-                           (-1, 1), (-0.02, 1)):
-            self._is_invalid(start, end)
-
-    def test_numbers_of_hosts_that_make_no_sense_are_refused(self):
-        """At least one, and never more at least than at most."""
-        for least, most in ((0, 0), (0, 1), (2, 1), (-1, 1)):
-            self._is_invalid(1, 2, leases.Wish(least, most))
-
-    def test_lease_without_reservations_is_refused(self):
-        """Nothing is not leased."""
-        self.assertRaises(errors.InvalidValue, lease_create.create,
-                          self.engine, leases.LeaseAsk('', leasing.at(1), ()))
-
-    def test_unknown_resource_types_are_refused(self):
-        """What is not served is said not to be."""
-        self._is_invalid(1, 2, leases.Wish(1, 1, resource_type='virtual'))
-
-    def test_properties_that_cannot_be_read_are_refused(self):
-        """Even in the second reservation."""
-        self._is_invalid(1, 2, leasing.wish(), leasing.wish(
-            properties='["~", "$vcpus", "1"]'))
-
-    def test_warning_outside_the_lease_is_refused(self):
-        """The end cannot be near before the start, or after the end."""
-        for hours in (0.9, 2.1):
-            self._is_invalid(1, 2, before_end=leasing.at(hours))
-
-    def test_warning_of_a_short_lease_comes_at_its_start(self):
-        """Where an hour before the end is before the start."""
-        made = self.leasing.create(1, 1.5)
-        self.assertEqual(leasing.at(1), made.before_end)
-
-    def test_naive_times_cannot_get_in(self):
-        """A time without a zone could be any instant, and is never taken.
-
-        esi-leap: mixes naive and zoned times.
-        """
-        naive = leasing.at(1).replace(tzinfo=None)
-        before = leasing.tables_as_text(self.leasing.world)
-        for wrong in ({'start': naive, 'end': leasing.at(2)},
-                      {'start': leasing.at(0), 'end': naive},
-                      {'start': None, 'end': naive},
-                      {'start': leasing.at(0), 'end': leasing.at(2),
-                       'before_end': naive}):
-            self.assertRaises(
-                (TypeError, ValueError), lease_create.create, self.engine,
-                leases.LeaseAsk('', wishes=(leasing.wish(),), **wrong))
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
-
-    def test_zones_are_the_same_instants(self):
-        """Whatever the zone, the rows are in UTC.
-
-        esi-leap: mixes naive and zoned times.
-        """
-        zone = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
-        made = lease_create.create(self.engine, leases.LeaseAsk(
-            '', leasing.at(2).astimezone(zone), (leasing.wish(2),),
-            leasing.at(1).astimezone(zone)))
-        read = self.leasing.reload(made)
-        self.assertEqual((leasing.at(1), leasing.at(2)),
-                         (read.start, read.end))
-        self.leasing.refused(1.5, 3)
-        self.leasing.create(2, 3)
-
-
-class TestDryRun(_Leases):
+class TestDryRun(timelines.TestCase):
 
     def test_dry_run_writes_nothing(self):
         """It answers as if, and leaves every row as it was."""
@@ -500,7 +278,7 @@ class TestDryRun(_Leases):
         self.assert_sound()
 
 
-class TestRaces(_Leases):
+class TestRaces(timelines.TestCase):
 
     def test_host_taken_between_plan_and_commit(self):
         """Who is outrun plans again, and is refused by what holds then."""
@@ -543,73 +321,4 @@ class TestRaces(_Leases):
         self.assertEqual((8, 3), (len(answers), len(made)))
         self.assertEqual(3, len(set().union(
             *(self.leasing.nodes(each) for each in made))))
-        self.assert_sound()
-
-
-class TestKeys(_Leases):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing.hosts(3)
-
-    def _all(self):
-        return lease_find.page(self.engine)
-
-    def test_key_of_a_release_without_instances_still_holds(self):
-        """A retry that comes after an upgrade is the same request."""
-        self.leasing.create(1, 2, key='k', name='a')
-        with self.engine.database.read() as connection:
-            written = connection.execute(sa.select(
-                tables.leases.c.request_digest)).scalar_one()
-        self.assertEqual('3e7ca216e6179b537ab38ce6656175ee'
-                         'f84bf2187ef213aec9b75d194c452847', written)
-
-    def test_same_request_with_the_same_key_is_served_once(self):
-        """A retry gets the lease that was made, whatever it has become."""
-        made = self.leasing.create(1, 2, key='k')
-        self.leasing.change(made, name='renamed', end=3)
-        again = self.leasing.create(1, 2, key='k')
-        self.assertEqual((made.id, 'renamed'), (again.id, again.name))
-        self.assertEqual(1, len(self._all()))
-
-    def test_retry_is_served_when_its_start_has_passed(self):
-        """Even though the request could not be made any more."""
-        made = self.leasing.create(1, 2, key='k')
-        self.leasing.clock_passes(3)
-        self.assertEqual(made.id, self.leasing.create(1, 2, key='k').id)
-
-    def test_other_request_with_the_same_key_is_refused(self):
-        """A key stands for one request."""
-        self.leasing.create(1, 2, key='k')
-        for other in ((1, 3), (None, 2)):
-            self.assertRaises(errors.IdempotencyKeyReused,
-                              self.leasing.create, *other, key='k')
-        self.assertRaises(errors.IdempotencyKeyReused, self.leasing.create,
-                          1, 2, leasing.wish(2), key='k')
-        self.assertEqual(1, len(self._all()))
-
-    def test_key_of_another_project_is_another_key(self):
-        """No project learns of the keys of others."""
-        ours = self.leasing.create(1, 2, key='k')
-        theirs = self.leasing.create(1, 2, key='k', project_id='theirs')
-        nobodys = self.leasing.create(1, 2, key='k', project_id=None)
-        self.assertEqual(3, len({ours.id, theirs.id, nobodys.id}))
-
-    def test_refused_request_can_be_tried_again_with_its_key(self):
-        """A refusal leaves no key behind."""
-        full = self.leasing.create(1, 2, leasing.wish(3))
-        self.leasing.refused(1, 2, key='k')
-        self.leasing.end(full)
-        self.leasing.create(1, 2, key='k')
-
-    def test_two_at_once_with_one_key_get_one_lease(self):
-        """The second of two racers gets what the first one made."""
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        made = []
-        self.leasing.world.before_next_write(
-            lambda: made.append(other.create(1, 2, key='k')))
-        again = self.leasing.create(1, 2, key='k')
-        self.assertEqual(made[0].id, again.id)
-        self.assertEqual(1, len(self._all()))
         self.assert_sound()

@@ -16,19 +16,10 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.model import leases
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 
-class TestEnd(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
-
-    def assert_sound(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
+class TestEnd(timelines.TestCase):
 
     def test_lease_to_come_is_gone_at_once(self):
         """Nothing of it is left, and its hosts can be had."""

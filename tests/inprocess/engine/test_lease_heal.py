@@ -18,19 +18,10 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import heal as lease_heal
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 
-class TestHeal(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
-
-    def assert_sound(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
+class TestHeal(timelines.TestCase):
 
     def _flags(self, lease):
         reservation, = self.leasing.reload(lease).reservations

@@ -23,21 +23,12 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
-from tests import world
+from tests.inprocess.engine import timelines
 
 AFFINITIES = (True, False, None)
 
 
-class _Leases(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
-
-    def assert_sound(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
+class _Leases(timelines.TestCase):
 
     def hosts(self, count=1, cpus=4, **known):
         return self.leasing.hosts(count, properties=leasing.sizes(cpus),

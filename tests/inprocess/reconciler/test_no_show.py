@@ -12,116 +12,32 @@
 
 """Nodes of leases that nobody deploys are told of, then released."""
 
-import dataclasses
-import datetime
-from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.db import lease_work
-from ironic_reservations.db import tables
-from ironic_reservations.engine import deployments
-from ironic_reservations.engine import mail_digests
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import passage
-from ironic_reservations.engine import webhooks
 from ironic_reservations.engine.lease_cycle import no_show
-from ironic_reservations.lifecycle import admit
 from tests import leasing
 from tests import servers
 from tests import world
 from tests.inprocess.reconciler import leases
-from tests.real import mail_server
-from tests.real import receivers
-
-WARNING = 'lease.no_show_warning'
-#: Two passes may be half an hour apart.
-PASSES = {'ironic__full_poll_interval': 900}
-_APART = datetime.timedelta(minutes=29)
-
-
-class _Passes(leases.TestCase):
-    """What the reconcilers do from time to time, unless one says not to."""
-
-    def one_pass(self):
-        """Look at Ironic, and at the nodes; nothing if it does not answer."""
-        try:
-            self.leasing.refresh()
-        except errors.IronicUnavailable:
-            return
-        deployments.record(self.engine)
-        no_show.wake(self.engine)
-
-    def pass_until(self, hours):
-        """Let time go by, with passes that are not too far apart."""
-        clock = self.world.clock
-        while clock.now + _APART < leasing.at(hours):
-            clock.now += _APART
-            self.one_pass()
-            self.work()
-        self.at(hours)
-
-    def run_at(self, hours):
-        """Do what the reconcilers do until an hour, and all that is left."""
-        self.pass_until(hours)
-        for _ in range(4):
-            self.one_pass()
-            self.world.clock.advance(1)
-            self.work()
-
-
-class _NoShow(_Passes):
-    """A lease from one until nine; two hours to deploy, told an hour before.
-    """
-
-    options = {'leases__no_show_after': {'gold': 7200, '*': 360000},
-               'leases__no_show_warn_before': 3600, **PASSES}
-    count = 2
-
-    def setUp(self):
-        super().setUp()
-        self.nodes = self.leasing.hosts(3, resource_class='gold')
-        self.made = self.leasing.create(1, 9, leasing.wish(self.count))
-        self.at(1)
-        self.work()
-        self.proof = self.made.reservations[0].id
-        self.mine = sorted(self.leasing.nodes(self.made))
-        self.one_pass()
-        self.heard.told.clear()
-
-    def deploy(self, node, succeeds=True):
-        through = passage.admit(self.engine, node, self.proof)
-        if succeeds:
-            self.ironic.deploy(node, world.new_uuid())
-        passage.close(self.engine, through, succeeds)
-
-    def undeploy(self, node):
-        through = passage.admit(self.engine, node, self.proof,
-                                act=admit.Act.FREE)
-        self.ironic.change(node, provision_state='available',
-                           instance_uuid=None)
-        passage.close(self.engine, through, True)
-
-    def told(self, event):
-        return [(lease, reason) for name, lease, reason in self.heard.told
-                if name == event]
-
-    def released(self):
-        return sorted(set(self.mine) - self.leasing.nodes(self.made))
+from tests.inprocess.reconciler import no_shows
 
 
 @servers.also
-class TestNode(_NoShow):
+class TestNode(no_shows.TestCase):
 
     def test_told_and_released(self):
         self.run_at(1.9)
         self.assertEqual([], self.heard.told)
         self.run_at(2)
-        (lease, _), = self.told(WARNING)
+        (lease, _), = self.told(no_shows.WARNING)
         self.assertEqual(self.mine, sorted(
             booking.node_uuid for booking in lease.bookings))
         self.run_at(2.9)
         self.assertEqual((self.mine, 1), (
-            sorted(self.leasing.nodes(self.made)), len(self.told(WARNING))))
+            sorted(self.leasing.nodes(self.made)),
+            len(self.told(no_shows.WARNING))))
         self.run_at(3)
         over = self.lease(self.made)
         self.assertEqual((leases.STATUS.TERMINATED, (), False),
@@ -247,10 +163,10 @@ class TestNode(_NoShow):
         """
         self.run_at(hours - 0.1)
         self.assertEqual(([], 1), (self.released(),
-                                   len(self.told(WARNING))))
+                                   len(self.told(no_shows.WARNING))))
         self.run_at(hours + 0.01)
         self.assertEqual(([], 2), (self.released(),
-                                   len(self.told(WARNING))))
+                                   len(self.told(no_shows.WARNING))))
         self.run_at(hours + 0.9)
         self.assertEqual([], self.released())
         self.run_at(hours + 1.1)
@@ -321,8 +237,8 @@ class TestNode(_NoShow):
     def look_often(self, hours):
         """Have passes until an hour that find the mirror as it was."""
         clock = self.world.clock
-        while clock.now + _APART < leasing.at(hours):
-            clock.now += _APART
+        while clock.now + no_shows.APART < leasing.at(hours):
+            clock.now += no_shows.APART
             no_show.wake(self.engine)
         self.at(hours)
         no_show.wake(self.engine)
@@ -401,12 +317,12 @@ class TestNode(_NoShow):
 
 
 @servers.also
-class TestAtStart(_Passes):
+class TestAtStart(no_shows.Passes):
     """A lease from one until nine; two hours to deploy, told 10 min before.
     """
 
     options = {'leases__no_show_after': {'gold': 7200},
-               'leases__no_show_warn_before': 600, **PASSES}
+               'leases__no_show_warn_before': 600, **no_shows.PASSES}
 
     def assert_kept(self, change, back):
         """Check that the time counts from when a node can be deployed.
@@ -442,9 +358,9 @@ class TestAtStart(_Passes):
 
 
 @servers.also
-class TestNoWarning(_NoShow):
+class TestNoWarning(no_shows.TestCase):
 
-    options = {**_NoShow.options, 'leases__no_show_warn_before': 0}
+    options = {**no_shows.TestCase.options, 'leases__no_show_warn_before': 0}
 
     def test_not_gone_the_second_that_maintenance_ends(self):
         self.leasing.break_node(self.mine[0])
@@ -457,9 +373,9 @@ class TestNoWarning(_NoShow):
 
 
 @servers.also
-class TestWhole(_NoShow):
+class TestWhole(no_shows.TestCase):
 
-    options = {**_NoShow.options, 'leases__no_show_release': 'lease'}
+    options = {**no_shows.TestCase.options, 'leases__no_show_release': 'lease'}
 
     def test_lease_ends_whole(self):
         self.run_at(2)
@@ -475,127 +391,6 @@ class TestWhole(_NoShow):
         self.run_at(7)
         self.assertEqual(([], before),
                          (self.released(), self.row(self.made)['due_at']))
-
-
-@servers.also
-class TestNotices(_NoShow):
-
-    def begin(self):
-        self.receiver = self.useFixture(receivers.Receiver())
-        self.options = {**_NoShow.options, **self.receiver.options(),
-                        'notices__give_up_after': 1}
-        super().begin()
-
-    def deliver(self):
-        webhooks.deliver(self.engine, self.receiver.url, lambda: True)
-
-    def test_nothing_is_released_before_the_warning_has_arrived(self):
-        self.run_at(3.5)
-        self.assertEqual([], self.released())
-        self.deliver()
-        self.run_at(4.4)
-        self.assertEqual([], self.released())
-        self.run_at(4.6)
-        self.assertEqual(self.mine, self.released())
-
-    def test_warning_that_never_arrives_counts_when_it_is_given_up(self):
-        self.run_at(2)
-        with self.engine.database.write() as connection:
-            connection.execute(tables.reservations.update().values(
-                expires_at=leasing.at(100)))
-            connection.execute(tables.leases.update().values(
-                ends_at=leasing.at(100)))
-        self.run_at(2 + 24 + 0.9)
-        self.assertEqual([], self.released())
-        self.run_at(2 + 24 + 1.1)
-        self.assertEqual(self.mine, self.released())
-
-    def test_warning_and_release_are_told_with_the_nodes(self):
-        self.run_at(2)
-        self.deliver()
-        self.run_at(3.01)
-        self.deliver()
-        warned, released = (
-            told['data'] for told in self.receiver.taken
-            if told['type'] == 'lease.no_show')
-        for told in (warned, released):
-            self.assertEqual((self.mine, 2), (told['node_uuids'],
-                                              told['nodes']))
-            self.assertIn('2 of its nodes have not been', told['reason'])
-        self.assertEqual((False, True), (warned['released'],
-                                         released['released']))
-        self.assertLessEqual(leasing.at(3).isoformat(),
-                             warned['release_at'])
-        self.assertIn(warned['release_at'], warned['reason'])
-        self.assertEqual([], self.receiver.wrong)
-
-
-@servers.also
-class TestMail(_NoShow):
-
-    def begin(self):
-        self.mail = self.useFixture(mail_server.MailServer())
-        self.options = {**_NoShow.options, **self.mail.options()}
-        super().begin()
-
-    def test_warning_is_not_held_back_by_the_last_mail(self):
-        with self.engine.database.write() as connection:
-            connection.execute(tables.leases.update().values(user_id='anna'))
-        hers = self.lease(self.made)
-        self.run_at(1.95)
-        with self.engine.database.write() as connection:
-            notices.write(self.world.conf, connection, notices.Kind.BROKEN,
-                          hers, self.world.clock())
-        self.assertEqual(1, mail_digests.send(self.engine, lambda: True))
-        self.run_at(2)
-        self.assertEqual(1, mail_digests.send(self.engine, lambda: True))
-        self.run_at(2.9)
-        self.assertEqual([], self.released())
-        self.run_at(3.1)
-        self.assertEqual(self.mine, self.released())
-
-
-@servers.also
-class TestMany(_NoShow):
-    """As many that a notice could not name them all in what MariaDB keeps."""
-
-    def begin(self):
-        self.receiver = self.useFixture(receivers.Receiver())
-        self.options = {**_NoShow.options, **self.receiver.options()}
-        super().begin()
-
-    def test_notice_names_some_and_counts_all(self):
-        (booking, _) = self.lease(self.made).bookings
-        many = no_show._named([dataclasses.replace(
-            booking, node_uuid=world.new_uuid()) for _ in range(2000)])
-        self.assertEqual((2000, 100), (many['nodes'],
-                                       len(many['node_uuids'])))
-        with self.engine.database.write() as connection:
-            notices.write(self.world.conf, connection, notices.Kind.NO_SHOW,
-                          self.lease(self.made), self.world.clock(), **many)
-
-    def test_bus_is_told_once_where_the_warning_cannot_be_written(self):
-        """Not each time that it is tried."""
-        self.run_at(1.9)
-        self.at(2)
-        no_show.wake(self.engine)
-        with mock.patch.object(no_show.notices, 'write',
-                               side_effect=RuntimeError):
-            self.world.clock.advance(1)
-            self.work()
-        self.assertEqual([], self.told(WARNING))
-        self.run_at(2.1)
-        self.assertEqual(1, len(self.told(WARNING)))
-
-
-@servers.also
-class TestOff(_NoShow):
-
-    options = {}
-
-    def test_nothing_is_released(self):
-        self.run_at(8)
-        self.assertEqual(([], []), (self.released(), self.told(WARNING)))
 
 
 @servers.also

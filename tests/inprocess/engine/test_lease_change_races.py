@@ -1,0 +1,126 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Changing leases while others write."""
+
+import dataclasses
+
+from ironic_reservations import errors
+from tests import leasing
+from tests.inprocess.engine import timelines
+
+
+class TestRaces(timelines.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.other = leasing.Leasing(self.leasing.world,
+                                     self.leasing.world.another_engine())
+
+    def before_the_next_look(self, action):
+        """Have something happen after the lease was read, before the rest.
+        """
+        class Interrupted:
+            def snapshot(_, *args, **kwargs):
+                if actions:
+                    actions.pop()()
+                return self.engine.snapshots.snapshot(*args, **kwargs)
+
+            def __getattr__(_, name):
+                return getattr(self.engine.snapshots, name)
+        actions = [action]
+        return leasing.Leasing(self.leasing.world, dataclasses.replace(
+            self.engine, snapshots=Interrupted()))
+
+    def test_host_taken_between_plan_and_commit(self):
+        """Who is outrun plans again."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(0, 2)
+        self.leasing.bind()
+        self.leasing.world.before_next_write(lambda: self.other.create(2, 4))
+        self.leasing.change(lease, end=3)
+        self.leasing.world.before_next_write(lambda: self.other.create(3, 4))
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
+                          end=4)
+        self.assert_sound()
+
+    def test_lease_changed_between_plan_and_commit(self):
+        """The second change is made to what the first one left."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 2)
+        self.leasing.world.before_next_write(
+            lambda: self.other.change(lease, name='renamed', end=4))
+        self.leasing.resize(lease, 2, 2)
+        read = self.leasing.reload(lease)
+        self.assertEqual(('renamed', leasing.at(4), 2),
+                         (read.name, read.end, len(read.bookings)))
+        self.assertEqual({(leasing.at(1), leasing.at(4))},
+                         self.windows(lease))
+        self.assert_sound()
+
+    def test_lease_started_between_plan_and_commit(self):
+        """What has started meanwhile is not moved any more."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3)
+        there = self.leasing.nodes(lease)
+
+        def start():
+            self.other.clock_passes(1)
+        self.leasing.world.before_next_write(start)
+        self.leasing.change(lease, end=4)
+        self.assertEqual(there, self.leasing.nodes(lease))
+        self.assertEqual([leasing.BOUND], [
+            each.state for each in self.leasing.reload(lease).bookings])
+        self.assert_sound()
+
+    def _pushed(self):
+        """Make a lease, and give what has it moved by another process."""
+        for name in ('gold', 'silver'):
+            self.leasing.hosts(resource_class=name)
+        lease = self.leasing.create(4, 6)
+        (there,) = self.leasing.nodes(lease)
+        name = self.leasing.world.ironic.there[there].resource_class
+
+        def push():
+            self.other.create(3, 5, leasing.wish(
+                properties=leasing.of_class(name)))
+            self.assertNotEqual({there}, self.leasing.nodes(lease))
+            self.assertEqual({}, self.other.stale())
+        return lease, push
+
+    def test_lease_moved_after_it_was_read(self):
+        """What is planned anew is where it is now, not where it was."""
+        lease, push = self._pushed()
+        self.before_the_next_look(push).change(lease, end=7)
+        self.assertEqual({(leasing.at(4), leasing.at(7))},
+                         self.windows(lease))
+        self.assert_sound()
+        self.assertEqual({}, self.other.stale())
+
+    def test_lease_moved_before_its_end_was_written(self):
+        """No process goes on seeing a booking that is gone."""
+        lease, push = self._pushed()
+        self.leasing.world.before_next_write(push)
+        self.leasing.end(lease)
+        self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
+        self.assert_sound()
+        self.assertEqual({}, self.other.stale())
+
+    def test_lease_ended_between_plan_and_commit(self):
+        """What is gone is not found."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        self.leasing.world.before_next_write(lambda: self.other.end(lease))
+        self.assertRaises(errors.LeaseNotFound, self.leasing.change, lease,
+                          end=4)
+        self.assertEqual([], self.leasing.rows())
+        self.assert_sound()

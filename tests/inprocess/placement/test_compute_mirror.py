@@ -1,0 +1,198 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is known of compute hosts follows Placement."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine.placement import compute_mirror
+from ironic_reservations.model import leases
+from ironic_reservations.reconciler import loops
+from tests import world
+from tests.inprocess.placement import in_memory
+from tests.inprocess.placement import shared
+
+STATUS = leases.LeaseStatus
+
+
+class TestMirror(shared.TestCase):
+    """What is known of compute hosts follows Placement."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mirror = compute_mirror.ComputeMirror(self.engine)
+
+    def known(self, host: str) -> Any:
+        """Read a compute host from its row."""
+        return hosts.find(self.engine, host).node
+
+    def used(self, host: str) -> int:
+        """Read how many VCPUs others use, as its row says."""
+        return dict(self.known(host).inventories)['VCPU'].used
+
+    def test_what_others_use_is_followed_also_where_they_leave(self) -> None:
+        """A DELETE leaves the generation of a provider as it was."""
+        host, full = self.host(), self.host(vcpus=2, memory_mb=1024,
+                                            disk_gb=10)
+        for amount in (1, 8):
+            server = self.nodes.serve(host, VCPU=amount)
+            self.mirror.refresh()
+            self.assertEqual(amount, self.used(host))
+            self.client.delete_allocations(server)
+            self.mirror.refresh()
+            self.assertEqual(0, self.used(host))
+        server = self.nodes.serve(full, VCPU=2, MEMORY_MB=1024, DISK_GB=10)
+        self.mirror.refresh()
+        self.assertEqual(2, self.used(full))
+        self.client.delete_allocations(server)
+        self.mirror.refresh()
+        self.assertEqual(0, self.used(full))
+
+    def test_what_is_held_is_not_used_by_others(self) -> None:
+        host = self.host()
+        self.nodes.serve(host, VCPU=1)
+        lease = self.given({host: 2})
+        self.boot(self.had(lease), host)
+        self.mirror.refresh()
+        self.assertEqual(1, self.used(host))
+
+    def test_inventories_traits_and_the_name_are_followed(self) -> None:
+        host = self.host()
+        self.mirror.refresh()
+        self.nodes.offer(host, {'VCPU': {
+            **in_memory.ONE, 'total': 4, 'max_unit': 4, 'reserved': 1,
+            'allocation_ratio': 1.5}})
+        self.there.trait(host, 'COMPUTE_STATUS_DISABLED')
+        self.mirror.refresh()
+        known = self.known(host)
+        self.assertEqual(
+            ({'VCPU': 4}, True, {'COMPUTE_STATUS_DISABLED'}),
+            ({name: there.capacity for name, there in known.inventories},
+             known.maintenance, known.traits))
+        self.there.trait(host)
+        self.mirror.refresh()
+        self.assertFalse(self.known(host).maintenance)
+        self.assertEqual({}, self.leasing.stale())
+
+    def test_host_that_is_gone_is_marked_until_it_is_back(self) -> None:
+        host, other = self.host(name='compute-1'), self.host()
+        self.mirror.refresh()
+        before = self.known(host)
+        self.client.delete_provider(host)
+        self.mirror.refresh()
+        self.assertEqual('gone', self.known(host).provision_state)
+        self.assertIsNone(self.known(other).provision_state)
+        self.client.create_provider(host, 'compute-1')
+        self.nodes.offer(host, {name: {
+            **in_memory.ONE, 'total': there.total, 'max_unit': there.total}
+            for name, there in before.inventories})
+        self.mirror.refresh()
+        self.assertEqual(before, self.known(host))
+
+    def test_what_another_clock_kept_from_being_written_comes_later(
+            self) -> None:
+        """A process that is ahead of the others has written last."""
+        host = self.host()
+        self.mirror.refresh()
+        self.world.clock.advance(30)
+        self.nodes.serve(host, VCPU=1)
+        compute_mirror.refresh(self.engine, [host])
+        self.world.clock.advance(-20)
+        self.nodes.serve(host, VCPU=2)
+        self.mirror.refresh()
+        self.assertEqual(1, self.used(host))
+        self.world.clock.advance(60)
+        self.mirror.refresh()
+        self.assertEqual(3, self.used(host))
+
+    def test_placement_that_shows_nothing_takes_nothing_away(self) -> None:
+        host = self.host()
+        self.client.delete_provider(host)
+        self.mirror.refresh()
+        self.assertIsNone(self.known(host).provision_state)
+
+    def test_hosts_that_have_not_changed_cost_a_constant_number_of_calls(
+            self) -> None:
+        costs = []
+        for more in (1, 4):
+            for _ in range(more):
+                host = self.host()
+                self.lease({host: 2}, 0, 9)
+            full = self.host(vcpus=2)
+            self.nodes.serve(full, VCPU=2)
+            self.work(0)
+            self.mirror.refresh()
+            before = self.world.mirrored()
+            self.network.calls.clear()
+            self.mirror.refresh()
+            costs.append(len(self.network.calls))
+            self.assertEqual(before, self.world.mirrored())
+        self.assertEqual([3, 3], costs)
+
+    def test_without_compute_hosts_nothing_is_asked(self) -> None:
+        super(shared.TestCase, self).host()
+        self.network.calls.clear()
+        self.mirror.refresh()
+        self.assertEqual([], self.network.calls)
+
+    def test_ironic_neither_marks_nor_forgets_a_compute_host(self) -> None:
+        host = self.host()
+        node, other = self.world.enrol(2)
+        before = self.world.mirrored()
+        self.ironic.remove(node)
+        mirror.refresh_all(self.engine)
+        mirror.refresh_changed(self.engine)
+        mirror.refresh_node(self.engine, host)
+        del before[node]
+        self.assertEqual(before, self.world.mirrored())
+
+    def test_lease_that_waits_is_looked_at_when_its_host_changes(
+            self) -> None:
+        host = self.host(vcpus=4)
+        server = self.nodes.serve(host, VCPU=4)
+        lease = self.lease({host: 1})
+        self.work(1)
+        self.client.delete_allocations(server)
+        self.world.clock.advance(0.1)
+        self.mirror.refresh()
+        self.crew.one_pass()
+        self.assertIs(STATUS.ACTIVE, self.status(lease))
+
+    def test_keeper_reads_them(self) -> None:
+        host = self.host()
+        keeper = loops.placement(self.engine)
+        self.nodes.serve(host, VCPU=3)
+        keeper.one_pass()
+        self.assertEqual(3, self.used(host))
+
+
+class TestReservations(shared.TestCase):
+
+    def test_compute_host_is_no_node_to_reserve(self) -> None:
+        """Neither by its uuid, nor where anything would do."""
+        host = self.host()
+        for confirm in ('always', 'mirror'):
+            self.world.conf.set_override('confirm', confirm, 'ironic')
+            refused = self.assertRaises(
+                world.errors.NoNodeAvailable, self.world.reserve, host)
+            self.assertEqual(['node_not_found'], [
+                reason['code'] for reason in refused.details['reasons']])
+            refused = self.assertRaises(
+                world.errors.NoNodeAvailable, self.world.reserve,
+                traits=frozenset())
+            self.assertEqual(collections.Counter(), collections.Counter(
+                reason['code'] for reason in refused.details['reasons']))

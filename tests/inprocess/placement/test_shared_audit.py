@@ -1,0 +1,375 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What an audit finds of leases on hosts of both kinds, and what is mended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from unittest import mock
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import hold_release
+from ironic_reservations.engine.placement import lease_provider_calls
+from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.lifecycle.placement import holds
+from tests import leasing
+from tests.inprocess.placement import in_memory
+from tests.inprocess.placement import shared
+
+GOLD = in_memory.GOLD
+Kind = hold_audit.Kind
+times = shared.times
+
+
+class _Leased(shared.TestCase):
+    """With leases of both kinds of hosts."""
+
+    def found(self) -> list[tuple[Kind, str]]:
+        """Audit twice, cheaply and thoroughly: both find the same."""
+        found = placement_audit.audit(self.engine).differences
+        self.assertEqual(found, self.audit().differences)
+        return [(one.kind, one.node_uuid) for one in found]
+
+    def repair(self) -> dict[Kind, bool]:
+        """Audit and repair; gives what was mended."""
+        kept = placement_sync.audit(self.engine, repair=True)
+        return {each.difference.kind: each.done
+                for each in kept.repairs or ()}
+
+    def update(self, table: sa.Table, **values: Any) -> None:
+        """Change all rows of a table."""
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(table).values(**values))
+
+
+class _BothKinds:
+    """The same is found and mended of a node as of a compute host."""
+
+    #: What a lease has held of a host for one of its instances.
+    one: Mapping[str, int]
+    exclusive: bool
+
+    def of_kind(self) -> str:
+        """Return a host that has room for one."""
+        raise NotImplementedError
+
+    def take(self, host: str) -> str:
+        """Have somebody else take what is left of a host."""
+        return self.nodes.serve(host, **self.one)
+
+    def test_what_is_as_promised_is_clean(self) -> None:
+        """Whoever has the others."""
+        host, theirs, _ = self.of_kind(), self.of_kind(), self.of_kind()
+        self.given({host: 1})
+        self.take(theirs)
+        self.assertEqual([], self.found())
+        self.assert_clean()
+
+    def test_hold_that_somebody_deleted_is_held_again(self) -> None:
+        """By another consumer, and for the same promise."""
+        host = self.of_kind()
+        self.given({host: 1})
+        self.assertEqual([], self.found())
+        before, = self.rows()
+        self.client.delete_allocations(before.consumer_uuid)
+        self.assertEqual([(Kind.HOLD_MISSING, host)], self.found())
+        self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+        after, = self.rows()
+        self.assertEqual(before.owner, after.owner)
+        self.assertNotEqual(before.consumer_uuid, after.consumer_uuid)
+        self.assertEqual(self.one, self.usage(host))
+        self.assert_clean()
+
+    def test_room_that_somebody_took_meanwhile_stays_theirs(self) -> None:
+        host = self.of_kind()
+        self.given({host: 1})
+        held, = self.rows()
+        self.client.delete_allocations(held.consumer_uuid)
+        theirs = self.take(host)
+        self.assertEqual([(Kind.HOLD_MISSING, host)], self.found())
+        self.assertEqual({Kind.HOLD_MISSING: False}, self.repair())
+        for _ in range(2):
+            self.assertEqual([(Kind.UNHELD, host)], self.found())
+            self.assertEqual({Kind.UNHELD: False}, self.repair())
+            self.assertEqual([theirs], self.consumers(host))
+        self.client.delete_allocations(theirs)
+        self.assertEqual({Kind.UNHELD: True}, self.repair())
+        self.assertEqual(self.one, self.usage(host))
+        self.assert_clean()
+
+    def test_promise_that_is_not_held_is(self) -> None:
+        hosts_ = self.of_kind(), self.of_kind()
+        self.given(dict.fromkeys(hosts_, 1))
+        for row in self.rows():
+            self.client.delete_allocations(row.consumer_uuid)
+        with self.engine.database.write() as opened:
+            opened.execute(sa.delete(tables.holds))
+        self.assertEqual([(Kind.UNHELD, host) for host in sorted(hosts_)],
+                         self.found())
+        self.assertEqual({Kind.UNHELD: True}, self.repair())
+        self.assertEqual([self.one] * 2, [*map(self.usage, hosts_)])
+        self.assert_clean()
+
+    def test_orphans_are_removed_and_the_claims_of_others_are_not(
+            self) -> None:
+        ours, theirs = self.of_kind(), self.of_kind()
+        self.assertTrue(self.client.put_allocations(
+            consumers.fresh(), in_memory.wanted({ours: self.one})).done)
+        claim = self.take(theirs)
+        self.assertEqual([(Kind.ORPHAN, ours)], self.found())
+        self.assertEqual({Kind.ORPHAN: True}, self.repair())
+        self.assertEqual(([], [claim]),
+                         (self.consumers(ours), self.consumers(theirs)))
+        self.assert_clean()
+
+    def test_usage_that_nobody_owns_is_told(self) -> None:
+        host = self.of_kind()
+        self.there.orphan(self.take(host))
+        self.assertEqual([(Kind.GHOST, host)] * len(self.one), self.found())
+        self.assertEqual({Kind.GHOST: False}, self.repair())
+
+    def test_what_begins_while_it_is_looked_at_is_no_difference(
+            self) -> None:
+        host = self.of_kind()
+        lease = self.lease({host: 1})
+        self.world.clock.now = leasing.at(1)
+        looked: list[str] = []
+        allocated = self.engine.placement.allocated
+
+        def then(uuid: str) -> Any:
+            there = allocated(uuid)
+            if not looked:
+                looked.append(uuid)
+                self.work()
+            return there
+        self.engine.placement.allocated = then
+        view = placement_audit.look(self.engine, host, self.exclusive)
+        self.assertEqual([], hold_audit.compare(view))
+        self.assertEqual([leasing.BOUND], self.states(lease))
+
+
+class TestBothAsNodes(_BothKinds, _Leased):
+
+    one = {GOLD: 1}
+    exclusive = True
+
+    def of_kind(self) -> str:
+        return super(shared.TestCase, self).host()
+
+
+class TestBothAsComputeHosts(_BothKinds, _Leased):
+
+    one = times(1)
+    exclusive = False
+
+    def of_kind(self) -> str:
+        return self.host(vcpus=self.one['VCPU'])
+
+
+class TestComputeHosts(_Leased):
+
+    def test_what_is_as_promised_is_clean(self) -> None:
+        host, other = self.host(), self.host()
+        lease = self.given({host: 3, other: 1})
+        self.given({host: 1})
+        self.assertEqual([], self.found())
+        self.boot(self.had(lease, {host: 3}), host)
+        self.nodes.serve(other, VCPU=1)
+        self.assertEqual([], self.found())
+
+    def test_clean_hosts_cost_a_constant_number_of_calls(self) -> None:
+        costs = []
+        for more in (1, 4):
+            for _ in range(more):
+                self.given({self.host(): 2}, start=0, end=9)
+            full = self.host(vcpus=2)
+            self.nodes.serve(full, VCPU=2)
+            placement_audit.audit(self.engine)
+            self.network.calls.clear()
+            report = placement_audit.audit(self.engine)
+            self.assertEqual((0, ()), (report.looked_at, report.differences))
+            costs.append(len(self.network.calls))
+        self.assertEqual(costs[0], costs[1])
+
+    def test_hold_that_somebody_deleted_is_held_again(self) -> None:
+        """Its provider is as old as before, and of two one is left."""
+        for full in (False, True):
+            host = self.host(vcpus=4 if full else 8)
+            self.given({host: 2}, start=0)
+            self.assertEqual([], self.found())
+            gone = next(row for row in self.rows() if row.node_uuid == host)
+            self.client.delete_allocations(gone.consumer_uuid)
+            self.assertEqual([(Kind.HOLD_MISSING, host)], self.found())
+            self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+            self.assertEqual(times(2), self.usage(host))
+            self.assertEqual([], self.found())
+            self.assert_clean()
+
+    def test_hold_of_other_amounts_is_exchanged(self) -> None:
+        host = self.host()
+        self.given({host: 2})
+        held = self.rows()[0]
+        there = self.client.consumer(held.consumer_uuid)
+        self.assertTrue(self.client.put_allocations(
+            held.consumer_uuid, in_memory.wanted(
+                {host: {'VCPU': 1}}, there.generation, consumers.TYPE)).done)
+        self.assertEqual([(Kind.HOLD_DIFFERS, host)], self.found())
+        self.assertEqual({Kind.HOLD_DIFFERS: True}, self.repair())
+        self.assertEqual(times(2), self.usage(host))
+        self.assert_clean()
+
+    def test_hold_that_is_not_as_was_promised_is_exchanged(self) -> None:
+        """By the rows alone; in Placement all is as it was."""
+        host = self.host()
+        self.given({host: 1})
+        self.assertEqual([], self.found())
+        self.update(tables.instance_reservations, vcpus=3)
+        self.assertEqual([(Kind.HOLD_DIFFERS, host)], self.found())
+        self.assertEqual({Kind.HOLD_DIFFERS: True}, self.repair())
+        self.assertEqual({**times(1), 'VCPU': 3}, self.usage(host))
+        self.assert_clean()
+
+    def test_share_that_is_resized_meanwhile_is_held_as_it_is_now(
+            self) -> None:
+        host = self.host()
+        self.given({host: 1})
+        held, = self.rows()
+        self.client.delete_allocations(held.consumer_uuid)
+        real = hold_release.give_up
+
+        def resized(*given: Any) -> bool:
+            self.update(tables.instance_reservations, vcpus=3)
+            return real(*given)
+        with mock.patch.object(hold_release, 'give_up', resized):
+            self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+        self.assertEqual({**times(1), 'VCPU': 3}, self.usage(host))
+        self.assert_clean()
+
+    def test_more_that_is_used_than_there_is_is_told(self) -> None:
+        """F1, or an operator who has taken some away."""
+        host = self.host(vcpus=8)
+        self.given({host: 2})
+        server = self.nodes.serve(host, VCPU=4)
+        there = self.client.inventories(host)
+        assert there is not None
+        self.nodes.offer(host, {**there.by_class, 'VCPU': {
+            **in_memory.ONE, 'total': 8, 'reserved': 3, 'max_unit': 8,
+            'allocation_ratio': 1.5}})
+        found, = self.audit().differences
+        self.assertEqual((Kind.OVERALLOCATED, host),
+                         (found.kind, found.node_uuid))
+        self.assertIn('8 of 7 VCPU are used', found.detail)
+        self.assertIn(server, found.detail)
+        self.assertEqual({Kind.OVERALLOCATED: False}, self.repair())
+        self.client.delete_allocations(server)
+        self.assertEqual([], self.found())
+
+    def test_provider_that_is_gone_is_told(self) -> None:
+        host = self.host()
+        self.host()
+        self.client.delete_provider(host)
+        self.assertEqual([(Kind.PROVIDER_MISSING, host)], self.found())
+        self.assertEqual({Kind.PROVIDER_MISSING: False}, self.repair())
+
+    def test_what_is_in_work_is_left_alone_and_nothing_else(self) -> None:
+        host = self.host()
+        self.given({host: 2})
+        one, two = self.rows()
+        for row in (one, two):
+            self.client.delete_allocations(row.consumer_uuid)
+        with self.engine.database.write() as opened:
+            opened.execute(sa.update(tables.holds).where(
+                tables.holds.c.id == one.id).values(
+                    state=holds.HoldState.RESERVING.value))
+        report = self.audit()
+        self.assertEqual(
+            (1, [(Kind.HOLD_MISSING, two.consumer_uuid)]),
+            (report.in_work, [(each.kind, each.consumer_uuid)
+                              for each in report.differences]))
+
+
+class TestNeighbours(_Leased):
+
+    def test_host_that_is_taken_back_is_left_to_nova(self) -> None:
+        """Its provider is no leftover of a node, and has nothing of ours."""
+        host = self.host()
+        lease = self.given({host: 2})
+        self.assertEqual([], self.found())
+        self.work(4)
+        placement_sync.recover(self.engine)
+        self.assertEqual([], self.found())
+        hosts.remove(self.engine, hosts.find(self.engine, host).id)
+        self.assertEqual([], self.found())
+        self.assertEqual({}, self.repair())
+        self.assertEqual(
+            {host, lease_provider_calls.child_of(host)},
+            {each.uuid for each in self.client.providers()})
+        self.assertNotIn(self.had(lease, {}).class_name, self.classes())
+
+    def test_stray_on_a_host_that_was_taken_back_is_found(self) -> None:
+        """A write that came late; the host is remembered."""
+        host = self.host()
+        self.assertEqual([], self.found())
+        hosts.remove(self.engine, hosts.find(self.engine, host).id)
+        self.client.put_allocations(consumers.fresh(), in_memory.wanted(
+            {host: times(1)}))
+        self.assertEqual([(Kind.ORPHAN, host)], self.found())
+        self.assertEqual({Kind.ORPHAN: True}, self.repair())
+
+    def test_nodes_of_ironic_are_compared_beside_them(self) -> None:
+        node = super(shared.TestCase, self).host()
+        host = self.host()
+        self.given({host: 2, node: 1})
+        self.assertEqual([], self.found())
+        for each in (host, node):
+            gone = next(row for row in self.rows() if row.node_uuid == each)
+            self.client.delete_allocations(gone.consumer_uuid)
+        self.assertEqual({(Kind.HOLD_MISSING, each)
+                          for each in (host, node)}, {*self.found()})
+        self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+        self.assert_clean()
+
+    def test_without_compute_hosts_nothing_more_is_asked(self) -> None:
+        super(shared.TestCase, self).host()
+        placement_audit.audit(self.engine)
+        self.network.calls.clear()
+        placement_audit.audit(self.engine)
+        self.assertEqual([], [call for call in self.network.calls
+                              if 'candidates' in call])
+
+    def test_classes_are_offered_as_often_as_there_are_instances(
+            self) -> None:
+        """Several of one reservation, and several reservations on a host."""
+        host, other = self.host(), self.host()
+        one = self.given({host: 3, other: 1})
+        two = self.given({host: 1, other: 2})
+        self.assertEqual([], self.found())
+        self.assert_active(self.had(one, {host: 3, other: 1}),
+                           self.had(two, {host: 1, other: 2}))
+        child = lease_provider_calls.child_of(host)
+        there = self.client.inventories(child)
+        assert there is not None
+        name = self.had(one).class_name
+        self.nodes.offer(child, {**there.by_class, name: {
+            **in_memory.ONE, 'total': 4}})
+        self.assertEqual([(Kind.RESERVATION_DIFFERS, host)], self.found())
+        self.assertEqual({Kind.RESERVATION_DIFFERS: True}, self.repair())
+        self.assert_active(self.had(one, {host: 3, other: 1}),
+                           self.had(two, {host: 1, other: 2}))

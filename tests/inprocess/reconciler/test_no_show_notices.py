@@ -1,0 +1,150 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Who is told of nodes of leases that nobody deploys, and how."""
+
+import dataclasses
+from unittest import mock
+
+from ironic_reservations.db import tables
+from ironic_reservations.engine import mail_digests
+from ironic_reservations.engine import notices
+from ironic_reservations.engine import webhooks
+from ironic_reservations.engine.lease_cycle import no_show
+from tests import leasing
+from tests import servers
+from tests import world
+from tests.inprocess.reconciler import no_shows
+from tests.real import mail_server
+from tests.real import receivers
+
+
+@servers.also
+class TestNotices(no_shows.TestCase):
+
+    def begin(self):
+        self.receiver = self.useFixture(receivers.Receiver())
+        self.options = {**no_shows.TestCase.options, **self.receiver.options(),
+                        'notices__give_up_after': 1}
+        super().begin()
+
+    def deliver(self):
+        webhooks.deliver(self.engine, self.receiver.url, lambda: True)
+
+    def test_nothing_is_released_before_the_warning_has_arrived(self):
+        self.run_at(3.5)
+        self.assertEqual([], self.released())
+        self.deliver()
+        self.run_at(4.4)
+        self.assertEqual([], self.released())
+        self.run_at(4.6)
+        self.assertEqual(self.mine, self.released())
+
+    def test_warning_that_never_arrives_counts_when_it_is_given_up(self):
+        self.run_at(2)
+        with self.engine.database.write() as connection:
+            connection.execute(tables.reservations.update().values(
+                expires_at=leasing.at(100)))
+            connection.execute(tables.leases.update().values(
+                ends_at=leasing.at(100)))
+        self.run_at(2 + 24 + 0.9)
+        self.assertEqual([], self.released())
+        self.run_at(2 + 24 + 1.1)
+        self.assertEqual(self.mine, self.released())
+
+    def test_warning_and_release_are_told_with_the_nodes(self):
+        self.run_at(2)
+        self.deliver()
+        self.run_at(3.01)
+        self.deliver()
+        warned, released = (
+            told['data'] for told in self.receiver.taken
+            if told['type'] == 'lease.no_show')
+        for told in (warned, released):
+            self.assertEqual((self.mine, 2), (told['node_uuids'],
+                                              told['nodes']))
+            self.assertIn('2 of its nodes have not been', told['reason'])
+        self.assertEqual((False, True), (warned['released'],
+                                         released['released']))
+        self.assertLessEqual(leasing.at(3).isoformat(),
+                             warned['release_at'])
+        self.assertIn(warned['release_at'], warned['reason'])
+        self.assertEqual([], self.receiver.wrong)
+
+
+@servers.also
+class TestMail(no_shows.TestCase):
+
+    def begin(self):
+        self.mail = self.useFixture(mail_server.MailServer())
+        self.options = {**no_shows.TestCase.options, **self.mail.options()}
+        super().begin()
+
+    def test_warning_is_not_held_back_by_the_last_mail(self):
+        with self.engine.database.write() as connection:
+            connection.execute(tables.leases.update().values(user_id='anna'))
+        hers = self.lease(self.made)
+        self.run_at(1.95)
+        with self.engine.database.write() as connection:
+            notices.write(self.world.conf, connection, notices.Kind.BROKEN,
+                          hers, self.world.clock())
+        self.assertEqual(1, mail_digests.send(self.engine, lambda: True))
+        self.run_at(2)
+        self.assertEqual(1, mail_digests.send(self.engine, lambda: True))
+        self.run_at(2.9)
+        self.assertEqual([], self.released())
+        self.run_at(3.1)
+        self.assertEqual(self.mine, self.released())
+
+
+@servers.also
+class TestMany(no_shows.TestCase):
+    """As many that a notice could not name them all in what MariaDB keeps."""
+
+    def begin(self):
+        self.receiver = self.useFixture(receivers.Receiver())
+        self.options = {**no_shows.TestCase.options, **self.receiver.options()}
+        super().begin()
+
+    def test_notice_names_some_and_counts_all(self):
+        (booking, _) = self.lease(self.made).bookings
+        many = no_show._named([dataclasses.replace(
+            booking, node_uuid=world.new_uuid()) for _ in range(2000)])
+        self.assertEqual((2000, 100), (many['nodes'],
+                                       len(many['node_uuids'])))
+        with self.engine.database.write() as connection:
+            notices.write(self.world.conf, connection, notices.Kind.NO_SHOW,
+                          self.lease(self.made), self.world.clock(), **many)
+
+    def test_bus_is_told_once_where_the_warning_cannot_be_written(self):
+        """Not each time that it is tried."""
+        self.run_at(1.9)
+        self.at(2)
+        no_show.wake(self.engine)
+        with mock.patch.object(no_show.notices, 'write',
+                               side_effect=RuntimeError):
+            self.world.clock.advance(1)
+            self.work()
+        self.assertEqual([], self.told(no_shows.WARNING))
+        self.run_at(2.1)
+        self.assertEqual(1, len(self.told(no_shows.WARNING)))
+
+
+@servers.also
+class TestOff(no_shows.TestCase):
+
+    options = {}
+
+    def test_nothing_is_released(self):
+        self.run_at(8)
+        self.assertEqual(([], []), (self.released(),
+                                    self.told(no_shows.WARNING)))
