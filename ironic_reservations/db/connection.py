@@ -131,6 +131,9 @@ class Database:
                 # NOTE: a database that is down must not hold up the start
                 # of Ironic's API; requests find out, and say so.
                 max_retries=0)
+            # NOTE: what a statement asks for may be a proof, and the log has
+            # more readers than the API.
+            engine.hide_parameters = True
             _tune(engine, self._limits)
             if (engine.dialect.name in _MYSQL
                     and options.mysql_wsrep_sync_wait is None):

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 import datetime
 import hashlib
-import re
 from typing import Any
 import uuid as uuid_module
 
@@ -31,6 +30,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
+from ironic_reservations.model import proofs
 
 Kind = notices.Kind
 
@@ -126,17 +126,5 @@ def _payload(ident: str, kind: Kind, lease: leases.Lease,
                 'end_date': lease.end.isoformat(),
                 'status': lease.status.value, 'degraded': lease.degraded,
                 'hosts': len(lease.bookings),
-                'reason': _without_proofs(lease, reason), **details}}
-
-
-def _without_proofs(lease: leases.Lease, reason: str | None) -> str | None:
-    """Return a reason without the ids of the reservations of a lease.
-
-    NOTE: it may be in the words of Ironic, or name what is waited for.
-    """
-    if reason is None:
-        return None
-    for each in lease.reservations:
-        reason = re.sub(each.id.replace('-', '-?'), '(id left out)', reason,
-                        flags=re.IGNORECASE)
-    return reason
+                'reason': (None if reason is None
+                           else proofs.left_out(reason, lease)), **details}}

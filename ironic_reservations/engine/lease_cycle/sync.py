@@ -38,6 +38,7 @@ from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
+from ironic_reservations.model import proofs
 
 LOG = log.getLogger(__name__)
 
@@ -130,7 +131,8 @@ def _give_back(context: lease_context.Context, claim: db_lease_work.Claim,
         later = lease_cycle.next_event(lease, now)
         due = soon if later is None else min(soon, later)
         LOG.log(logging.INFO if attempts == 0 else logging.DEBUG,
-                'The lease %s waits: %s', lease.id, told)
+                'The lease %s waits: %s', lease.id,
+                proofs.left_out(told, lease))
     with engine.database.write() as connection:
         db_lease_work.give_back(
             connection, claim, due, lease.generation, now, told,
