@@ -161,7 +161,7 @@ class TestCase(world.TestCase):
         self.world.refresh()
 
     def guard_of(self, app: wsgi.Application) -> acts.Acts:
-        """Give a guard in front of an application."""
+        """Return a guard in front of an application."""
         return acts.Acts(app, self.engine, in_process.InProcess(app),
                          'noauth', policies.Enforcer(self.world.conf,
                                                      'noauth'),
@@ -196,7 +196,7 @@ class TestCase(world.TestCase):
 
 def environ(method: str, path: str, body: Any = None,
             proof: str | None = None) -> dict[str, Any]:
-    """Give a request."""
+    """Return a request."""
     raw = b'' if body is None else json.dumps(body).encode()
     made: dict[str, Any] = {
         'REQUEST_METHOD': method, 'SCRIPT_NAME': '', 'PATH_INFO': path,

@@ -60,7 +60,7 @@ PROJECT = 'ours'
 
 
 def at(hours: float) -> datetime.datetime:
-    """Give an instant."""
+    """Return an instant."""
     return world.NOON + datetime.timedelta(hours=hours)
 
 
@@ -89,7 +89,7 @@ def instances(amount: int = 1, vcpus: int = 1, memory_mb: int = 0,
 
 def sizes(cpus: int | str, memory_mb: int = 1024,
           local_gb: int = 10) -> tuple[tuple[str, str], ...]:
-    """Give the properties of a node."""
+    """Return the properties of a node."""
     return (('cpus', str(cpus)), ('local_gb', str(local_gb)),
             ('memory_mb', str(memory_mb)))
 
@@ -126,7 +126,7 @@ class Leasing:
         self.engine = engine or around.engine
 
     def hosts(self, count: int = 1, **known: Any) -> list[str]:
-        """Open new nodes to leases; gives their uuids."""
+        """Open new nodes to leases, and return their uuids."""
         uuids = self.world.enrol(count, **known)
         for uuid in uuids:
             hosts.add(self.engine, uuid, {})
@@ -135,7 +135,7 @@ class Leasing:
     def compute_hosts(self, count: int = 1, vcpus: int = 8,
                       memory_mb: int = 65536, disk_gb: int = 1000,
                       **known: Any) -> list[str]:
-        """Open new compute hosts to leases; gives their uuids."""
+        """Open new compute hosts to leases, and return their uuids."""
         there = tuple(
             (name, inventories.Inventory(total, max_unit=total))
             for name, total in ((flavors.DISK_GB, disk_gb),
@@ -168,7 +168,7 @@ class Leasing:
             for name, there in node.inventories))
 
     def host_id(self, node_uuid: str) -> int:
-        """Give the id of the host that a node is."""
+        """Return the id of the host that a node is."""
         return hosts.find(self.engine, node_uuid).id
 
     def create(self, start: float | None, end: float,
@@ -197,7 +197,7 @@ class Leasing:
 
     def refused(self, start: float | None, end: float, *wishes: leases.Wish,
                 **more: Any) -> errors.LeaseRefused:
-        """Ask for a lease that has to be refused; gives the refusal."""
+        """Ask for a lease that has to be refused, and return the refusal."""
         try:
             made = self.create(start, end, *wishes, **more)
         except errors.LeaseRefused as exc:
@@ -325,7 +325,7 @@ class Leasing:
         return list(self.world.reservations().values())
 
     def overlaps(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Give the rows that promise one node twice.
+        """Return the rows that promise one node twice.
 
         NOTE: compute hosts are shared; what they have is counted elsewhere.
         """
@@ -374,7 +374,7 @@ class Leasing:
 
 def overlaps(rows: Iterable[dict[str, Any]], now: datetime.datetime
              ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Give the rows that promise one node twice.
+    """Return the rows that promise one node twice.
 
     What has expired without having been used is void, and no promise.
     """
@@ -416,7 +416,7 @@ def shown(snapshot: snapshots.Snapshot) -> dict[str, Any]:
 
 
 def tables_as_text(around: world.World) -> str:
-    """Give every row of every table."""
+    """Return every row of every table."""
     with around.engine.database.read() as connection:
         return '\n'.join(
             f'{table.name} {row}' for table in tables.metadata.sorted_tables

@@ -67,7 +67,7 @@ class ChildTestCase(testtools.TestCase):
 
     @classmethod
     def environment(cls) -> Mapping[str, str]:
-        """Give what the process finds in its environment."""
+        """Return what the process finds in its environment."""
         return {}
 
     def check(self, name: str) -> None:

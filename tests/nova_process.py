@@ -83,7 +83,7 @@ class Nova(fixtures.Fixture):
 
 
 def driver() -> Any:
-    """Give the driver, as nova-compute loads it."""
+    """Return the driver, as nova-compute loads it."""
     from nova.virt import driver as virt_driver
     return virt_driver.load_compute_driver(
         mock.sentinel.virtapi, 'ironic_reservations.ReservingIronicDriver')
@@ -91,7 +91,7 @@ def driver() -> Any:
 
 def server(node: str | None, project_id: str = 'red',
            ident: str | None = None, **extra_specs: str) -> Any:
-    """Give a server that the scheduler has put on a node."""
+    """Return a server that the scheduler has put on a node."""
     return objects.Instance(
         context.get_admin_context(), id=1, uuid=ident or str(uuid.uuid4()),
         node=node, host='compute', project_id=project_id, user_id='ada',
@@ -106,7 +106,7 @@ def server(node: str | None, project_id: str = 'red',
 
 
 def image() -> Any:
-    """Give an image to deploy.
+    """Return an image to deploy.
 
     NOTE: one that Ironic does not ask Glance for. Where it cannot tell what
     kind of image it is, a rebuild fails in Ironic 39 (auto_lessee).

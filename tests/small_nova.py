@@ -113,7 +113,7 @@ class SmallNova(fixtures.Fixture):
         self.client = nova.Nova(self.sender(), authenticated=False)
 
     def sender(self) -> adapter.Adapter:
-        """Give what sends requests to it."""
+        """Return what sends requests to it."""
         return adapter.Adapter(
             ksa_session.Session(auth=noauth.NoAuth()),
             service_type='compute', endpoint_override=self.endpoint)
@@ -131,7 +131,7 @@ class SmallNova(fixtures.Fixture):
 
     def boot(self, flavor: str, project: str = 'project',
              host: str = 'host-1', uuid: str | None = None) -> str:
-        """Have a server run; gives its uuid."""
+        """Have a server run, and return its uuid."""
         uuid = uuid or world.new_uuid()
         self.servers[uuid] = Server(flavor, project, host)
         return uuid
@@ -151,7 +151,7 @@ class SmallNova(fixtures.Fixture):
 
     def serve(self, method: str, path: str, version: str | None,
               body: Any) -> tuple[int, Any]:
-        """Give the status and the document."""
+        """Return the status and the document."""
         with self._one_at_a_time:
             return self._serve(method, path, version, body)
 

@@ -252,7 +252,7 @@ def _flat(given: Iterable[Any]) -> list[Mapping[str, Any]]:
 
 
 def _named(clause: Any, table: sa.Table) -> dict[str, list[Any]]:
-    """Give what the columns of a table are compared with, by their names."""
+    """Return what the columns of a table are compared with, by their names."""
     found: dict[str, list[Any]] = {}
     if clause is None:
         return found
@@ -269,7 +269,7 @@ def _named(clause: Any, table: sa.Table) -> dict[str, list[Any]]:
 
 
 def _parts(clause: Any) -> Iterator[Any]:
-    """Give the parts of a condition, without those of what it selects."""
+    """Yield the parts of a condition, without those of what it selects."""
     yield clause
     if isinstance(clause, sa.Select) or isinstance(
             clause, elements.BinaryExpression):
@@ -292,7 +292,7 @@ def _values(compared: Iterable[tuple[Any, int | None]],
 
 
 def _homes(statement: Any) -> Iterator[str]:
-    """Give the nodes that rows are moved to."""
+    """Yield the nodes that rows are moved to."""
     for column, value in (getattr(statement, '_values', None) or {}).items():
         if _name(column) == 'node_uuid':
             for _, home in getattr(value, 'whens', ()):

@@ -73,7 +73,7 @@ class SameUuids(fixtures.Fixture):
 
 
 def new_uuid() -> str:
-    """Give a uuid that nobody has used."""
+    """Return a uuid that nobody has used."""
     return str(uuid_module.uuid4())
 
 
@@ -88,7 +88,7 @@ class Clock:
         return self.now
 
     def elapsed(self) -> float:
-        """Give the seconds that have passed, whatever was set back."""
+        """Return the seconds that have passed, whatever was set back."""
         return (self.now - NOON).total_seconds() + self._back
 
     def set_back(self, seconds: float) -> None:
@@ -274,7 +274,7 @@ def _empty_sqlite() -> bytes:
 
 
 def configured(url: str, **overrides: Any) -> cfg.ConfigOpts:
-    """Give a configuration.
+    """Return a configuration.
 
     :param overrides: options, as ``group__name``.
     """
@@ -347,7 +347,7 @@ class World(fixtures.Fixture):
 
     def enrol(self, count: int = 1, mirrored: bool = True,
               **known: Any) -> list[str]:
-        """Add available nodes to Ironic; gives their uuids.
+        """Add available nodes to Ironic, and return their uuids.
 
         :param mirrored: whether the mirror has seen them.
         :param known: what they are, by the names in ``facts.Node``.
@@ -405,7 +405,7 @@ class World(fixtures.Fixture):
 
     def another_engine(self, clock: Callable[[], datetime.datetime]
                        | None = None) -> engine_module.Engine:
-        """Give an engine as another process has it, on the same rows.
+        """Return an engine as another process has it, on the same rows.
 
         :param clock: by default that of this world.
         """
@@ -455,7 +455,7 @@ class TestCase(testtools.TestCase):
     """A test of the timeline, on SQLite unless a subclass says otherwise."""
 
     def new_world(self, **options: Any) -> World:
-        """Give a timeline with nothing on it.
+        """Return a timeline with nothing on it.
 
         :param options: of the configuration, as ``group__name``.
         """

@@ -157,7 +157,7 @@ class Line:
             min_version=oldest, max_version=latest)
 
     def headers(self, minor: int | None) -> list[tuple[str, str]]:
-        """Give the headers that every answer carries.
+        """Return the headers that every answer carries.
 
         :param minor: the version in use; ``None`` where none could be
             agreed.

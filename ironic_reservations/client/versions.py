@@ -24,7 +24,7 @@ MAXIMUM_HEADER = 'OpenStack-API-Maximum-Version'
 
 
 def header(version: str, beside: str | None = None) -> str:
-    """Give the value of the version header.
+    """Return the value of the version header.
 
     :param version: the version to ask for, ``1.N`` or ``latest``.
     :param beside: what the header says of other services; it is kept.
@@ -35,7 +35,7 @@ def header(version: str, beside: str | None = None) -> str:
 
 
 def lower(headers: Mapping[str, str], asked: str) -> str | None:
-    """Give the server's newest version where it is older than that asked for.
+    """Return the server's newest version, if older than the one asked for.
 
     :param headers: those of a 406 answer.
     :param asked: the version that was not acceptable.

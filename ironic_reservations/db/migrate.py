@@ -71,7 +71,7 @@ def head() -> str:
 
 
 def version(database: db_connection.Database) -> str | None:
-    """Give the revision of the database; ``None`` for an empty one."""
+    """Return the revision of the database; ``None`` for an empty one."""
     with database.read() as connection:
         return migration.MigrationContext.configure(
             connection).get_current_revision()

@@ -77,7 +77,7 @@ def exists(case: Case, counts: list[int]) -> bool:
 
 
 def best(case: Case) -> list[int] | None:
-    """Give how many each demand gets, ``None`` where one falls short.
+    """Return how many each demand gets, ``None`` where one falls short.
 
     Demands for shares get their most before those for whole hosts.
     """
@@ -148,7 +148,7 @@ def _torn(held: Sequence[Sequence[bookings.Booking]], node: int,
 
 
 def depth(case: Case, start: int, until: int) -> int:
-    """Give the most bookings that stand at one instant of a window."""
+    """Return the most bookings that stand at one instant of a window."""
     return max(sum(booking.start <= at < booking.end + booking.margin
                    for booking in case.there)
                for at in range(start, until))
@@ -211,7 +211,7 @@ def crowds(draw: st.DrawFn) -> Case:
 
 
 def fitting(capacities, amounts) -> int:
-    """Give the hosts that an instance fits on, nodes of Ironic among them."""
+    """Return the hosts that an instance fits on, also nodes of Ironic."""
     return fleet.mask(
         node for node, capacity in enumerate(capacities)
         if capacity is None or all(capacity.get(name, 0) >= amount

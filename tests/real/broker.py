@@ -29,7 +29,7 @@ class Missing(AssertionError):
 
 
 def rabbitmq() -> str:
-    """Give the transport URL of a RabbitMQ.
+    """Return the transport URL of a RabbitMQ.
 
     :raises unittest.SkipTest: none answers, and none need be there.
     :raises Missing: none answers in CI.

@@ -65,14 +65,14 @@ class TestCase(testtools.TestCase):
 
     def until(self, what: str, ready: Callable[[], Any],
               timeout: float = SOON) -> Any:
-        """Ask until the answer is true; give it."""
+        """Ask until the answer is true, and return it."""
         return self.cloud.wait_until(what, ready, timeout)
 
     # Nova
 
     def boot(self, flavor: str = cloud.FLAVOR,
              person: people.Person = MEMBER, **more: Any) -> str:
-        """Have a server made; gives its uuid."""
+        """Have a server made, and return its uuid."""
         hints = more.pop('hints', None)
         body: dict[str, Any] = {'server': {
             'name': 'a-server', 'flavorRef': flavor, 'networks': 'none',
@@ -91,7 +91,7 @@ class TestCase(testtools.TestCase):
             return None
 
     def settled(self, uuid: str) -> dict[str, Any]:
-        """Wait until Nova is done with a server; gives it."""
+        """Wait until Nova is done with a server, and return it."""
         def done() -> dict[str, Any] | None:
             server = self.server(uuid)
             assert server is not None
@@ -102,7 +102,7 @@ class TestCase(testtools.TestCase):
 
     def booted(self, flavor: str = cloud.FLAVOR,
                person: people.Person = MEMBER, **more: Any) -> str:
-        """Have a server made that comes up; gives its uuid."""
+        """Have a server made that comes up, and return its uuid."""
         uuid = self.boot(flavor, person, **more)
         server = self.settled(uuid)
         self.assertEqual('ACTIVE', server['status'], server.get('fault'))
@@ -124,7 +124,7 @@ class TestCase(testtools.TestCase):
         self.assertIn('No valid host', server['fault']['message'])
 
     def where(self, server: str) -> str:
-        """Give the node that a server is on."""
+        """Return the node that a server is on."""
         there = self.server(server)
         assert there is not None
         return there['OS-EXT-SRV-ATTR:hypervisor_hostname']
@@ -175,7 +175,7 @@ class TestCase(testtools.TestCase):
         )['allocations'])
 
     def providers(self, uuid: str) -> list[str]:
-        """Read whether there is a provider; gives its uuid, if so."""
+        """Read whether there is a provider, and return its uuid, if so."""
         return [each['uuid'] for each in self.cloud.placement_api(
             'GET', f'/resource_providers?uuid={uuid}')['resource_providers']]
 
@@ -198,7 +198,7 @@ class TestCase(testtools.TestCase):
                     'GET', f'/allocations/{consumer}')['allocations'].items()}
 
     def audit(self, *options: str) -> tuple[int, dict[str, Any]]:
-        """Run ``placement audit``; gives its status and what it found."""
+        """Run ``placement audit``, and return its status and what it found."""
         printed, said = io.StringIO(), io.StringIO()
         with (contextlib.redirect_stdout(printed),
               contextlib.redirect_stderr(said)):
@@ -275,7 +275,7 @@ class TestCase(testtools.TestCase):
         self.until(f'the lease {lease["id"]} is gone', gone, SERVER_TIMEOUT)
 
     def open_host(self, node: str) -> str:
-        """Open a node to leases; gives the id of the host."""
+        """Open a node to leases, and return the id of the host."""
         return self.cloud.ask(
             SYSTEM, 'POST', f'{self.cloud.ironic.url}/v1/os-hosts',
             {'name': node})['host']['id']
@@ -293,19 +293,19 @@ class TestCase(testtools.TestCase):
         self.addCleanup(self._tidy_up)
 
     def hosts(self, count: int) -> dict[str, Any]:
-        """Give what a lease of so many hosts asks for."""
+        """Return what a lease of so many hosts asks for."""
         return {'resource_type': 'physical:host', 'min': count, 'max': count,
                 'hypervisor_properties': '', 'resource_properties': ''}
 
     def instances(self, count: int, affinity: bool | None = None,
                   **sizes: int) -> dict[str, Any]:
-        """Give what a lease of so many instances asks for."""
+        """Return what a lease of so many instances asks for."""
         return {'resource_type': 'virtual:instance', 'amount': count,
                 'vcpus': 2, 'memory_mb': 2048, 'disk_gb': 20,
                 'affinity': affinity, 'resource_properties': '', **sizes}
 
     def nodes_of(self, lease: dict[str, Any]) -> list[str]:
-        """Give the nodes that a lease has."""
+        """Return the nodes that a lease has."""
         return sorted(node['uuid'] for each in
                       self.shown(lease)['reservations']
                       for node in each['nodes'])
@@ -313,7 +313,7 @@ class TestCase(testtools.TestCase):
     # Before and after
 
     def openstack(self, person: people.Person, *arguments: str) -> str:
-        """Run the ``openstack`` command as somebody; gives what it prints."""
+        """Run the ``openstack`` command as somebody, and return its output."""
         return self.cloud.run_openstack(person, *arguments)
 
     def _add_logs(self, _: object) -> None:

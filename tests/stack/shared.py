@@ -63,7 +63,7 @@ _failure: child.NotStarted | None = None
 
 
 def running(setup: Setup) -> cloud.Cloud:
-    """Give the cloud.
+    """Return the cloud.
 
     :param setup: how it is to be; what is so already is left running.
     :raises NotStarted: it did not come up, now or before.

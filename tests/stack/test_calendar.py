@@ -48,7 +48,7 @@ class TestCalendar(base.TestCase):
         return answer
 
     def code(self, answer: requests.Response) -> tuple[int, str]:
-        """Give what a refusal says to programs."""
+        """Return what a refusal says to programs."""
         self.assertIn('errors', answer.json(), answer.text)
         return answer.status_code, answer.json()['errors'][0]['code']
 
@@ -67,12 +67,12 @@ class TestCalendar(base.TestCase):
         return answer.json() if answer.content else None
 
     def user(self, person: people.Person) -> str:
-        """Give the id of a user."""
+        """Return the id of a user."""
         found, = self.keystone('GET', f'/users?name={person.name}')['users']
         return found['id']
 
     def project(self, person: people.Person) -> str:
-        """Give the id of a project."""
+        """Return the id of a project."""
         found, = self.keystone(
             'GET', f'/projects?name={person.project}')['projects']
         return found['id']

@@ -69,12 +69,12 @@ class TestComputeHosts(base.TestCase):
 
     def instances_of(self, count: int, affinity: bool | None
                      ) -> dict[str, Any]:
-        """Give what a lease asks for: two of them fit on a host."""
+        """Return what a lease asks for: two of them fit on a host."""
         return self.instances(count, affinity, vcpus=4, memory_mb=512,
                               disk_gb=1)
 
     def spread(self, lease: dict[str, Any], count: int) -> list[int]:
-        """Boot all servers of a lease; gives how many each host has."""
+        """Boot all servers of a lease, and return how many each host has."""
         flavor = lease['reservations'][0]['id']
         servers = [self.booted(flavor) for _ in range(count)]
         self.assert_no_valid_host(self.boot(flavor))

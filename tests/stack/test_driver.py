@@ -41,7 +41,7 @@ _PLUGIN = pathlib.Path(__file__).parents[2] / 'plugins' / 'nova'
 
 @functools.cache
 def _site() -> str:
-    """Give a folder with the Nova that is installed, and the plugin in it."""
+    """Return a folder with the Nova that is installed, and the plugin."""
     kept = tempfile.TemporaryDirectory(prefix='ironic-stack-site-')
     # NOTE: it goes with the process.
     _site.kept = kept  # type: ignore[attr-defined]

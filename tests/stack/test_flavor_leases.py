@@ -36,7 +36,7 @@ class TestFlavors(base.TestCase):
         self.open_hosts(*self.nodes)
 
     def wanted(self, flavor: str, count: int = 1) -> dict[str, Any]:
-        """Give what a lease asks for."""
+        """Return what a lease asks for."""
         return {'resource_type': 'flavor:instance', 'flavor_id': flavor,
                 'amount': count, 'affinity': 'None'}
 

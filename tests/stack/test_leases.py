@@ -29,11 +29,11 @@ class _Cases:
     """What is the same for leases of hosts and of instances."""
 
     def wanted(self: Any, count: int) -> dict[str, Any]:
-        """Give what the lease asks for."""
+        """Return what the lease asks for."""
         raise NotImplementedError
 
     def flavors(self: Any, person: people.Person) -> list[str]:
-        """Give the ids of the flavors that somebody finds."""
+        """Return the ids of the flavors that somebody finds."""
         return [each['ID'] for each in json.loads(self.openstack(
             person, 'flavor', 'list', '--all', '-f', 'json'))]
 

@@ -44,7 +44,7 @@ class TestReservations(base.TestCase):
         self.until('the owner is known', lambda: self.node(node)['owner'])
 
     def uuids(self, person: people.Person) -> set[str]:
-        """Give the reservations that somebody finds."""
+        """Return the reservations that somebody finds."""
         return {each['uuid'] for each in self.reservations(person)}
 
     def test_member_reserves_what_its_project_owns(self) -> None:
@@ -124,7 +124,7 @@ class TestLeases(base.TestCase):
         self.open_hosts(*self.nodes)
 
     def ids(self, person: people.Person) -> set[str]:
-        """Give the leases that somebody finds."""
+        """Return the leases that somebody finds."""
         return {each['id'] for each in
                 self.ask_leases(person, 'GET', '')['leases']
                 if each['status'] != 'TERMINATED'}

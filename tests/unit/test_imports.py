@@ -67,7 +67,7 @@ _SPEAKS = {'http', 'httplib', 'keystoneauth1', 'openstack', 'requests',
 
 
 def imports() -> Iterator[tuple[str, int, str, str]]:
-    """Give (file, line, room, room that it imports) of the whole project."""
+    """Yield (file, line, room, room that it imports) of the whole project."""
     for path in sorted(ROOT.rglob('*.py')):
         inside = path.relative_to(ROOT)
         room = inside.parts[0].removesuffix('.py')
@@ -88,7 +88,7 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def _opened(tree: ast.Module) -> Iterator[str]:
-    """Give where a module may open a transaction by itself."""
+    """Yield where a module may open a transaction by itself."""
     for node in ast.walk(tree):
         for name in _imported(node):
             parts = name.split('.')

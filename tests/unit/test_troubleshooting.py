@@ -39,13 +39,13 @@ def every_error() -> set[type[errors.ReservationError]]:
 
 
 def entries(page: str) -> dict[str, str]:
-    """Give the text below each heading that is a code."""
+    """Return the text below each heading that is a code."""
     parts = re.split(r'^([a-z]+\.[a-z_]+)\n-+\n', page, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def first_cells(page: str) -> list[str]:
-    """Give the literals that stand alone in the first cell of a row."""
+    """Return the literals that stand alone in the first cell of a row."""
     return re.findall(r'^   \* - ``(\w+)``$', page, flags=re.MULTILINE)
 
 

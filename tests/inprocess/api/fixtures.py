@@ -44,7 +44,7 @@ def _application(environ: wsgi.Environ,
 
 
 def current_app() -> wsgi.Application:
-    """Give the application of whichever story runs.
+    """Return the application of whichever story runs.
 
     NOTE: asked for while the tests are being made, long before a story.
     """

@@ -30,20 +30,20 @@ _UNKNOWN = 'request.unknown_key'
 
 
 def _but(**what: Any) -> dict[str, Any]:
-    """Give a good request with something else in it; None leaves it out."""
+    """Return a good request with something else in it; None leaves it out."""
     return {key: value for key, value in {**_GOOD, **what}.items()
             if value is not None}
 
 
 def _with(**what: Any) -> dict[str, Any]:
-    """Give a good request with something else in its reservation."""
+    """Return a good request with something else in its reservation."""
     return {**_GOOD, 'reservations': [
         {key: value for key, value in {**_ONE, **what}.items()
          if value is not None}]}
 
 
 def _sized(**what: Any) -> dict[str, Any]:
-    """Give a good request for instances with something else in it."""
+    """Return a good request for instances with something else in it."""
     good = {'resource_type': 'virtual:instance', 'vcpus': 2,
             'memory_mb': 1024, 'disk_gb': 10, 'amount': 2,
             'affinity': 'False', 'resource_properties': ''}
@@ -53,7 +53,7 @@ def _sized(**what: Any) -> dict[str, Any]:
 
 
 def _flavored(**what: Any) -> dict[str, Any]:
-    """Give a good request for instances of a flavor, likewise."""
+    """Return a good request for instances of a flavor, likewise."""
     return _sized(**{'resource_type': 'flavor:instance', 'flavor_id': 3,
                      'affinity': 'None', **what})
 
@@ -66,7 +66,7 @@ _OF_FLAVOR = {'resource_type': 'flavor:instance', 'affinity': None,
 
 def _sent(flavor: dict[str, Any] | None = None, **what: Any
           ) -> dict[str, Any]:
-    """Give a good request with a flavor, with something else in either."""
+    """Return a good request with a flavor, with something else in either."""
     return _sized(**{**_OF_FLAVOR, 'flavor_id': 3,
                      'flavor': {**_FLAVOR, **(flavor or {})}, **what})
 

@@ -94,7 +94,7 @@ def _function(handler: Any) -> Any:
 
 
 def _controllers(controller: Any) -> list[Any]:
-    """Give a controller and all below it."""
+    """Return a controller and all below it."""
     below = [each for each in vars(controller).values()
              if type(each).__module__.startswith(
                  'ironic_reservations.api.controllers')]

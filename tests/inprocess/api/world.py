@@ -156,7 +156,7 @@ class World(fixtures.Fixture):
 
 def configuration(state_path: str, text: str = '',
                   **options: Any) -> cfg.ConfigOpts:
-    """Give a configuration of its own, with nothing read from this host.
+    """Return a configuration of its own, with nothing read from this host.
 
     :param text: what stands in its file.
     :param options: overrides, as ``group__name``.

@@ -98,18 +98,18 @@ class ClientTestCase(testtools.TestCase):
         return done
 
     def json_of(self, *args: str) -> Any:
-        """Run a command with ``-f json``; give what that means."""
+        """Run a command with ``-f json``, and return what that means."""
         return json.loads(self.command(*args, '-f', 'json').stdout)
 
     def held(self, ident: str) -> dict[str, Any] | None:
-        """Give what the server has of a reservation."""
+        """Return what the server has of a reservation."""
         answer = self.ironic.session.get(
             f'{self.ironic.url}/v1/reservations/{ident}', headers={
                 'OpenStack-API-Version': 'baremetal-reservation latest'})
         return answer.json()['reservation'] if answer.ok else None
 
     def provision_state(self, node: enrolment.Enrolled) -> str:
-        """Give what Ironic says of a node."""
+        """Return what Ironic says of a node."""
         return self.ironic.session.get(
             f'{self.ironic.url}/v1/nodes/{node.uuid}', headers={
                 # NOTE: the oldest versions know no state "available".

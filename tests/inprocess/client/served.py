@@ -79,7 +79,7 @@ class Served(fixtures.Fixture):
         return answer.send(start_response)
 
     def look(self) -> list[Exchange]:
-        """Give what was said since the last look."""
+        """Return what was said since the last look."""
         said, self.exchanges = self.exchanges, []
         return said
 

@@ -65,7 +65,7 @@ class Story(testtools.TestCase):
         self.server = self.useFixture(served.Served(self.world))
 
     def options(self) -> dict[str, Any]:
-        """Give options of the service, as ``group__name``."""
+        """Return options of the service, as ``group__name``."""
         return {}
 
     def tell(self, story: str, *command: str, **environment: str) -> None:

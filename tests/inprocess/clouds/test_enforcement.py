@@ -125,7 +125,7 @@ class TestEnforcement(world.TestCase):
         yield 'is not there'
 
     def _refused(self, act, *args, **kwargs):
-        """Assert that nothing is promised or changed; gives the words."""
+        """Assert that nothing is promised or changed, and return the words."""
         before = leasing.tables_as_text(self.leasing.world)
         refusal = self.assertRaises(errors.LeaseNotPermitted, act, *args,
                                     **kwargs)

@@ -50,7 +50,7 @@ class MigrationTestCase(testtools.TestCase):
         return promised.reserve(*promised.enrol())
 
     def command(self, *arguments, run=dbsync.main):
-        """Run a command; gives its status and what it said."""
+        """Run a command, and return its status and what it said."""
         said, complained = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(said), (
                 contextlib.redirect_stderr(complained)):

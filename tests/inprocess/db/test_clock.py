@@ -75,7 +75,7 @@ class TestDatabaseClock(testtools.TestCase):
         self.timer = Timer()
 
     def clock(self, max_skew=5.0, ahead=0.0):
-        """Give the clock of a host that is ahead by so many seconds."""
+        """Return the clock of a host that is ahead by so many seconds."""
         return db_clock.DatabaseClock(
             self.database, max_skew, self.timer,
             lambda: clock.utc_now() + ahead * SECOND)

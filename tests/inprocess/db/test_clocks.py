@@ -65,7 +65,7 @@ class Host:
         return bool(found)
 
     def __call__(self, method, path, document=None):
-        """Give the status and the code or the document of an answer."""
+        """Return the status and the code or the document of an answer."""
         answer = self.session.request(method, self.url + path, json=document,
                                       timeout=60)
         shown = answer.json() if answer.content else None

@@ -41,7 +41,7 @@ class _Connections:
             **options))
 
     def user(self):
-        """Give the URL of a user who may open so many connections."""
+        """Return the URL of a user who may open so many connections."""
         admin = sa.create_engine(self.url, poolclass=pool.NullPool,
                                  isolation_level='AUTOCOMMIT')
         name, password = (f'few_{secrets.token_hex(6)}',
@@ -59,7 +59,7 @@ class _Connections:
             username=name, password=password).render_as_string(False)
 
     def asked(self, served):
-        """Read and write; give the answers."""
+        """Read and write, and return the answers."""
         return [
             world.request(served, 'GET', '/v1/reservations'),
             world.request(served, 'POST', '/v1/reservations', {

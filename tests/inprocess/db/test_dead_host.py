@@ -59,7 +59,7 @@ class _DeadHost:
         (self.node,) = self.world.enrol()
 
     def dead_host(self):
-        """Give the connection of a host, and what ends that host."""
+        """Return the connection of a host, and what ends that host."""
         way = self.useFixture(proxy.Proxy(self.url))
         database = connection.Database(world.configured(
             way.url, database__idle_in_transaction_timeout=IDLE))

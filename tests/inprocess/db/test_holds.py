@@ -39,7 +39,7 @@ class TestReleased(world.TestCase):
         self.database = self.new_world().engine.database
 
     def released(self, state: holds.HoldState) -> holds.Hold:
-        """Have a hold released that nothing is promised for; gives it."""
+        """Have a hold released that nothing is promised for, and return it."""
         with self.database.write() as connection:
             before = db_holds.insert(connection, holds.Hold(
                 0, world.new_uuid(), world.new_uuid(), world.new_uuid(),

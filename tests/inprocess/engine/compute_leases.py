@@ -28,7 +28,7 @@ class ComputeTestCase(world.TestCase):
         self.leasing = leasing.Leasing(self.world)
 
     def places(self, lease):
-        """Give how many instances of a lease each host has."""
+        """Return how many instances of a lease each host has."""
         found = {}
         for row in self.leasing.reload(lease).bookings:
             found[row.node_uuid] = found.get(row.node_uuid, 0) + 1

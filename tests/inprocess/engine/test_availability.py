@@ -29,7 +29,7 @@ class TestAvailability(timelines.TestCase):
                                  leasing.at(end), **asked)
 
     def _free(self, start, end, **asked):
-        """Give (class, hosts, [(from, until, free)]), in hours."""
+        """Return (class, hosts, [(from, until, free)]), in hours."""
         return [(each.resource_class, each.hosts, [
             ((span.start - world.NOON) / datetime.timedelta(hours=1),
              (span.end - world.NOON) / datetime.timedelta(hours=1),

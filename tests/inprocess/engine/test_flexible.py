@@ -355,7 +355,7 @@ class TestLimits(_Flexible):
             for name in ('gold', 'silver'))
 
     def most(self, project_id):
-        """Give how many hosts a project has at one instant at most."""
+        """Return how many hosts a project has at one instant at most."""
         rows = [row for lease in self.leasing.all()
                 if lease.project_id == project_id for row in lease.bookings]
         return max(sum(one.starts_at <= row.starts_at < one.ends_at

@@ -46,7 +46,7 @@ class TestOffers(world.TestCase):
             allowed=limits.NONE)
 
     def offered(self, *args):
-        """Give the offers of a refusal by kind, each accepted as it is."""
+        """Return the offers of a refusal by kind, each accepted as it is."""
         offers = self.leasing.refused(*args).details['offers']
         for offer in offers:
             lease_create.create(self.leasing.engine, leasing.posted(
@@ -154,7 +154,7 @@ class TestEveryOffer(world.TestCase):
                         offer, around.clock()), dry_run=True)
 
     def ask(self, ground, times, wishes, project, dry_run=True):
-        """Ask for a lease; give what is offered instead."""
+        """Ask for a lease, and return what is offered instead."""
         start, length = times
         try:
             lease_create.create(ground.engine, leasing.ask(

@@ -203,7 +203,7 @@ class TestOwnerNotice(world.TestCase):
         self.assertIsNone(self._offered(made, 6))
 
     def _offered(self, made, end):
-        """Give until when a lease could be extended instead."""
+        """Return until when a lease could be extended instead."""
         refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
                                     made, end=end)
         self.assertEqual('hosts_are_lent',

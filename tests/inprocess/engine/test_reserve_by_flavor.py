@@ -33,7 +33,7 @@ class TestByClassName(world.TestCase):
         return self.world.reserve(*nodes, class_name=GOLD, **ask).node_uuid
 
     def refused(self, *nodes, **ask):
-        """Give the code and the number, or the node, of each reason."""
+        """Return the code and the number, or the node, of each reason."""
         refused = self.assertRaises(errors.NoNodeAvailable, self.reserve,
                                     *nodes, **ask)
         return {(reason['code'], reason.get('nodes', reason.get('node_uuid')))

@@ -27,7 +27,7 @@ from ironic_reservations.engine import retry
 
 
 def scripted(*outcomes):
-    """Give an attempt that comes to these, one after the other."""
+    """Return an attempt that comes to these, one after the other."""
     left = iter(outcomes)
 
     def attempt():

@@ -59,7 +59,7 @@ class _TestCase(world.TestCase):
                 for row, _ in here.promised}
 
     def statements(self):
-        """Give the queries that a snapshot takes."""
+        """Return the queries that a snapshot takes."""
         seen = []
 
         def note(connection, cursor, statement, *rest):

@@ -73,7 +73,7 @@ class GuardTestCase(testtools.TestCase):
 
     @classmethod
     def make(cls, folder: str) -> all_in_one.AllInOne:
-        """Give the service to start."""
+        """Return the service to start."""
         return all_in_one.AllInOne(folder, users=cls.users,
                                    reservations=cls.reservations)
 

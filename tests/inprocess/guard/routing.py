@@ -79,14 +79,14 @@ def _application() -> tuple[Any, Any]:
 
 
 def given() -> tuple[Any, ...]:
-    """Give what the function reached last would get by position."""
+    """Return what the function reached last would get by position."""
     return tuple(_application()[1].given)
 
 
 def reaches(method: str, path: str, query: str = '', body: bytes = b'',
             content_type: str = 'application/json',
             version: str = '1.109') -> tuple[str, str] | None:
-    """Give the controller and the function that Ironic would call."""
+    """Return the controller and the function that Ironic would call."""
     application, router = _application()
     environ: dict[str, Any] = {
         'REQUEST_METHOD': method, 'SCRIPT_NAME': '', 'PATH_INFO': path,

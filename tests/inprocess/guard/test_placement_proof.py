@@ -73,7 +73,7 @@ class PlacementProofTestCase(base.GuardTestCase):
             endpoint_override=self.placed.endpoint), placement.ADMIN)
 
     def leased(self) -> machine.Wanted:
-        """Give what a lease is to have of a node, and has."""
+        """Return what a lease is to have of a node, and has."""
         name = f'class-{uuid.uuid4().hex}'
         node, = self.enroll(resource_class=name)
         in_memory.Nodes(self.client).add(node.uuid,
@@ -110,7 +110,7 @@ class PlacementProofTestCase(base.GuardTestCase):
                     f'["==", "$resource_class", "{name}"]'}]})
 
     def schedule(self, wanted: machine.Wanted) -> str:
-        """Claim what the flavor asks for; gives the server."""
+        """Claim what the flavor asks for, and return the server."""
         server = str(uuid.uuid4())
         host, = wanted.counts
         answer = self.client.put_allocations(server, in_memory.wanted({

@@ -28,7 +28,7 @@ _SERVICE = (f'import sys; sys.path.insert(0, {str(_ROOT)!r}); '
 
 
 def token(name: str) -> dict[str, str]:
-    """Give the header by which somebody is known."""
+    """Return the header by which somebody is known."""
     return {'X-Auth-Token': f'token-of-{name}'}
 
 

@@ -41,7 +41,7 @@ _OPERATORS = {'extra': {'rack': 'a7', 'note': 'do not touch'},
 class _Leases(base.GuardTestCase):
 
     def make_engine(self, **options: Any) -> engine_module.Engine:
-        """Give an engine on the database of the service, over HTTP."""
+        """Return an engine on the database of the service, over HTTP."""
         conf = world.configured(
             f'sqlite:///{self.ironic.folder}/reservations.sqlite',
             ironic__endpoint_override=self.ironic.url, **options)

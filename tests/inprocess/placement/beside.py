@@ -57,7 +57,7 @@ class Beside:
         self.there = in_memory.Nodes(self.client)
 
     def another_engine(self) -> engine_module.Engine:
-        """Give an engine as another process has it."""
+        """Return an engine as another process has it."""
         engine = engine_module.build(
             traffic.configured(self.url, self.endpoint, self.timeout),
             self.world.ironic)

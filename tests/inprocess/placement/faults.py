@@ -93,7 +93,7 @@ class Network:
         raise ksa_exc.ConnectTimeout('no answer')
 
     def writes(self) -> list[str]:
-        """Give the methods of the writes that were made."""
+        """Return the methods of the writes that were made."""
         return [call.partition(' ')[0] for call in self.calls
                 if not call.startswith('GET')]
 
@@ -153,7 +153,7 @@ class _MortalSender:
 def mortal(engine: engine_module.Engine, sender: sending.Sender,
            last: int, to_nova: sending.Sender | None = None
            ) -> engine_module.Engine:
-    """Give an engine as a process has it that dies at a step.
+    """Return an engine as a process has it that dies at a step.
 
     :param to_nova: sends requests to Nova, where there is one.
     """

@@ -95,7 +95,7 @@ class TestCase(world.TestCase):
         self.world.clock.advance(2 * conf.timeout + conf.grace)
 
     def recover(self) -> dict[hold_recovery.Recovered, int]:
-        """Let the deadlines pass, and recover; gives what there was."""
+        """Let the deadlines pass, and recover, and return what there was."""
         self.wait()
         recovered = hold_recovery.recover(self.engine)
         return {end: count for end, count in recovered.items() if count}

@@ -30,7 +30,7 @@ class TestCase(ground.TestCase):
         self.crew = lease_workers.LeaseWorkers(self.engine)
 
     def host(self) -> str:
-        """Give a node that is open to leases, and known to Placement."""
+        """Return a node that is open to leases, and known to Placement."""
         node = self.enrol()
         hosts.add(self.engine, node, {})
         return node
@@ -47,7 +47,7 @@ class TestCase(ground.TestCase):
         self.crew.one_pass()
 
     def started(self, count: int = 1) -> leases.Lease:
-        """Give a lease that has started on new hosts, from 1 to 4."""
+        """Return a lease that has started on new hosts, from 1 to 4."""
         for _ in range(count):
             self.host()
         lease = self.leasing.create(1, 4, leasing.wish(count))
@@ -59,6 +59,6 @@ class TestCase(ground.TestCase):
         return self.world.lease_rows()[lease.id]['waiting'] or ''
 
     def held_nodes(self) -> list[str]:
-        """Give which nodes are held, as Placement says."""
+        """Return which nodes are held, as Placement says."""
         return sorted(row.node_uuid for row in self.rows()
                       if row.consumer_uuid in self.consumers(row.node_uuid))

@@ -42,7 +42,7 @@ class TestCase(ground.TestCase):
                      user_id='me', **ask), world.ALL_NODES)
 
     def refused(self, *node_uuids: str, **ask: Any) -> list[dict[str, Any]]:
-        """Ask for what cannot be had; gives the reasons."""
+        """Ask for what cannot be had, and return the reasons."""
         refused = self.assertRaises(errors.NoNodeAvailable, self.reserve,
                                     *node_uuids, **ask)
         given: list[dict[str, Any]] = refused.details['reasons']

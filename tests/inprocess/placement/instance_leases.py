@@ -49,13 +49,13 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
         return uuid
 
     def host(self, slots: int = 1) -> str:
-        """Give a node that is open to leases, and known to Placement."""
+        """Return a node that is open to leases, and known to Placement."""
         node = self.enrol()
         hosts.add(self.engine, node, {})
         return node
 
     def started(self, count: int = 2) -> leases.Lease:
-        """Give a lease of instances that has started, from 1 to 4."""
+        """Return a lease of instances that has started, from 1 to 4."""
         for _ in range(count):
             self.host()
         lease = self.leasing.create(1, 4, dataclasses.replace(
@@ -67,7 +67,7 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
 
     def had(self, lease: leases.Lease,
             counts: Mapping[str, int] | None = None) -> machine.Wanted:
-        """Give what the first reservation of a lease is to have."""
+        """Return what the first reservation of a lease is to have."""
         return self.wanted(
             dict.fromkeys(self.leasing.nodes(lease), 1)
             if counts is None else counts, flavor=FLAVOR,
@@ -83,7 +83,7 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
         return [each.state for each in self.leasing.reload(lease).bookings]
 
     def undeployed(self) -> set[str]:
-        """Give which nodes were undeployed through Ironic."""
+        """Return which nodes were undeployed through Ironic."""
         return {node for what, node in self.ironic.changed
                 if what == 'undeploy'}
 

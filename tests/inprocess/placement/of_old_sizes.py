@@ -29,7 +29,7 @@ Outcome = class_heal.Outcome
 
 
 def sizes(**differently: Any) -> dict[str, dict[str, Any]]:
-    """Give the inventory of a node before it had a class."""
+    """Return the inventory of a node before it had a class."""
     return {name: {**in_memory.ONE, 'total': total, 'max_unit': total,
                    **differently} for name, total in OLD.items()}
 
@@ -43,7 +43,7 @@ class TestCase(ground.TestCase):
 
     def old_node(self, instance: str | None = None,
                  state: str = 'active') -> tuple[str, str]:
-        """Add a node whose instance has its sizes; gives both."""
+        """Add a node whose instance has its sizes, and return both."""
         instance = instance or world.new_uuid()
         node = self.bare_node(instance, state)
         self.give(instance, {node: OLD})
@@ -76,7 +76,7 @@ class TestCase(ground.TestCase):
     def heal(self, *only: str, apply: bool = True,
              engine: engine_module.Engine | None = None,
              **more: Any) -> dict[str, tuple[Outcome, str]]:
-        """Heal; gives what became of each node, and why."""
+        """Heal, and return what became of each node, and why."""
         engine = engine or self.engine
         there = [node for node in class_heal.nodes(engine)
                  if not only or node.uuid in only]

@@ -51,7 +51,7 @@ class TestCase(ground.TestCase):
         self.client.ensure_class(in_memory.LEASE_SLOT)
 
     def host(self, slots: int = 4) -> str:
-        """Make the provider of a host as nova-compute does; gives it."""
+        """Make the provider of a host as nova-compute does, and return it."""
         host = self.enrol()
         there = self.client.inventories(host)
         assert there is not None
@@ -61,7 +61,7 @@ class TestCase(ground.TestCase):
 
     def wanted(self, counts: Mapping[str, int], **more: Any
                ) -> machine.Wanted:
-        """Give a reservation that is active."""
+        """Return a reservation that is active."""
         return machine.Wanted(**{
             'reservation_id': world.new_uuid(), 'project_id': PROJECT,
             'counts': counts, 'active': True, 'flavor': FLAVOR, **more})
@@ -73,12 +73,12 @@ class TestCase(ground.TestCase):
         return lease_provider_sync.bring(engine or self.engine, wanted)
 
     def brought(self, wanted: machine.Wanted) -> machine.Wanted:
-        """Have passes made that come to an end; gives what was wanted."""
+        """Have passes made that come to an end, and return what was wanted."""
         self.assertEqual((), self.bring(wanted).waits)
         return wanted
 
     def mortal(self, last: int) -> engine_module.Engine:
-        """Give the engine of a process that dies at a step."""
+        """Return the engine of a process that dies at a step."""
         return faults.mortal(self.engine, self.there.sender(), last,
                              self.nova.sender())
 
@@ -103,11 +103,11 @@ class TestCase(ground.TestCase):
                 wanted.class_name: 1}}, consumer_type='INSTANCE'))
 
     def slot(self, host: str) -> str:
-        """Give what the scheduler finds a host by."""
+        """Return what the scheduler finds a host by."""
         return SLOT
 
     def offers(self) -> Offers:
-        """Give (total, reserved) of each class of a reservation, by host."""
+        """Return (total, reserved) of each class of a reservation, by host."""
         found: Offers = {}
         for provider in self.client.providers():
             there = self.client.inventories(provider.uuid)
@@ -123,7 +123,7 @@ class TestCase(ground.TestCase):
         return found
 
     def classes(self) -> set[str]:
-        """Give the classes of reservations."""
+        """Return the classes of reservations."""
         return {name for name in self.client.classes()
                 if name.startswith(machine.PREFIX)}
 

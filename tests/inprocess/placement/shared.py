@@ -81,7 +81,7 @@ class TestCase(instance_leases.TestCase):
     """With a Placement, a Nova, and hosts that instances share."""
 
     def host(self, **there: Any) -> str:
-        """Give a compute host that is open to leases."""
+        """Return a compute host that is open to leases."""
         host = self.nodes.add_host(**there)
         hosts.add(self.engine, host, {})
         return host
@@ -89,19 +89,19 @@ class TestCase(instance_leases.TestCase):
     def lease(self, counts: Mapping[str, int], start: float = 1,
               end: float = 4, sizes: instance_reservations.Sizes = SIZES
               ) -> leases.Lease:
-        """Give a lease of instances on these hosts."""
+        """Return a lease of instances on these hosts."""
         lease = write_lease(self.engine, counts, start, end, sizes)
         return self.leasing.reload(lease)
 
     def promised(self, counts: Mapping[str, int]) -> list[holds.Promise]:
-        """Give what a lease is to have held that starts now."""
+        """Return what a lease is to have held that starts now."""
         lease = self.lease(counts, 0)
         with self.engine.database.read() as opened:
             return [*db_holds.read_promises_of(opened, [
                 booking.id for booking in lease.bookings]).values()]
 
     def given(self, counts: Mapping[str, int], **more: Any) -> leases.Lease:
-        """Give a lease that has started, on these hosts."""
+        """Return a lease that has started, on these hosts."""
         lease = self.lease(counts, **more)
         self.work(more.get('start', 1))
         lease = self.leasing.reload(lease)
@@ -111,7 +111,7 @@ class TestCase(instance_leases.TestCase):
 
     def had(self, lease: leases.Lease,
             counts: Mapping[str, int] | None = None) -> machine.Wanted:
-        """Give what the reservation of a lease is to have."""
+        """Return what the reservation of a lease is to have."""
         if counts is None:
             found: dict[str, int] = {}
             for booking in self.leasing.reload(lease).bookings:
@@ -146,5 +146,5 @@ class TestCase(instance_leases.TestCase):
 
 
 def times(count: int) -> dict[str, int]:
-    """Give what so many instances have."""
+    """Return what so many instances have."""
     return {name: amount * count for name, amount in AMOUNTS.items()}

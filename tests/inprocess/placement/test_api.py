@@ -35,7 +35,7 @@ class TestApi(testtools.TestCase):
         self.served = self.serve(self.placement.endpoint)
 
     def serve(self, endpoint: str) -> world.World:
-        """Give the API with a Placement, as a configuration file does."""
+        """Return the API with a Placement, as a configuration file does."""
         return self.useFixture(world.World(
             identity.administrator, 'noauth', placement__enabled=True,
             placement__endpoint_override=endpoint))

@@ -55,7 +55,7 @@ class _TestCase(ground.TestCase):
         return [(one.kind, one.node_uuid) for one in found]
 
     def repair(self) -> dict[Kind, bool]:
-        """Audit and repair; gives what was mended."""
+        """Audit and repair, and return what was mended."""
         return {repair.difference.kind: repair.done for repair in
                 placement_repair.repair(self.engine, self.audit())}
 

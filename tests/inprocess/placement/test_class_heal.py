@@ -236,7 +236,7 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
         self.network.request = request
 
     def dies_at_write(self, last: int) -> engine_module.Engine:
-        """Give an engine that dies before or after one of its writes.
+        """Return an engine that dies before or after one of its writes.
 
         NOTE: to die around a read is to die after the write before it.
         """

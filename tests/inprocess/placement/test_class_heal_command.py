@@ -55,7 +55,7 @@ class TestCommand(of_old_sizes.TestCase):
             f'endpoint_override = {endpoint}', '')))
 
     def command(self, *words: str) -> tuple[int, str, str]:
-        """Run it; gives its status and both outputs."""
+        """Run it, and return its status and both outputs."""
         said, complained = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(said), (
                 contextlib.redirect_stderr(complained)):
@@ -153,7 +153,7 @@ class TestCommand(of_old_sizes.TestCase):
         self.assertIn('cannot be reached', complained)
 
     def under_way(self) -> object:
-        """Give a healing of another process."""
+        """Return a healing of another process."""
         engine = self.engine
         self.old_node()
         return class_heal.class_heal.heal(

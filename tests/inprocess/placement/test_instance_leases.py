@@ -175,7 +175,7 @@ class TestHosts(instance_leases.TestCase):
     """A lease of hosts is used through Nova, too, where Nova is told."""
 
     def of_hosts(self, count: int = 2) -> leases.Lease:
-        """Give a lease of hosts from 1 to 4."""
+        """Return a lease of hosts from 1 to 4."""
         for _ in range(count):
             self.host()
         return self.leasing.create(1, 4, leasing.wish(count))
@@ -357,7 +357,7 @@ class TestEnd(instance_leases.TestCase):
         self.assert_clean()
 
     def offered_only(self) -> leases.Lease:
-        """Give a lease that is offered, and has nothing that is bound."""
+        """Return a lease that is offered, and has nothing that is bound."""
         self.host(), self.host()
         lease = self.leasing.create(1, 4, WISH)
         self.to_nova.faults = [faults.Fault.ERROR]

@@ -48,7 +48,7 @@ class TestCase(held_reservations.TestCase):
         self.keeper = self.new_keeper()
 
     def new_keeper(self) -> loop.Loop:
-        """Give the keeper of one process more."""
+        """Return the keeper of one process more."""
         made = loops.placement(self.engine)
         self.addCleanup(made.stop)
         return made
@@ -61,7 +61,7 @@ class TestCase(held_reservations.TestCase):
         keeper.one_pass()
 
     def orphan(self) -> str:
-        """Leave a hold on a new node that no row knows of; gives the node."""
+        """Leave a hold that no row knows of on a new node, and return that."""
         node = self.enrol()
         self.nodes.claim(node, consumers.fresh())
         return node
@@ -224,7 +224,7 @@ class TestPasses(TestCase):
 class TestMetrics(TestCase):
 
     def shown(self, engine: object = None) -> str:
-        """Give the text of the metrics."""
+        """Return the text of the metrics."""
         answered: list[object] = []
         served = metrics.Metrics(engine or self.engine)
         return b''.join(served(
@@ -280,7 +280,7 @@ class TestCommand(TestCase):
             '[placement]', *options, '')))
 
     def command(self, *words: str) -> tuple[int, str, str]:
-        """Run it; gives its status and both outputs."""
+        """Run it, and return its status and both outputs."""
         said, complained = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(said), (
                 contextlib.redirect_stderr(complained)):

@@ -38,7 +38,7 @@ class _LateShare:
     kind = ''
 
     def new_world(self, **options: Any) -> world.World:
-        """Give a timeline on a database of a server."""
+        """Return a timeline on a database of a server."""
         url = self.useFixture(migrated.Database(self.kind)).url
         return self.useFixture(world.World(url, **options))
 

@@ -38,7 +38,7 @@ class TestTurn(reserved.TestCase):
 
     def bookings(self, *on: tuple[str, leases.BookingState]
                  ) -> list[leases.NodeBooking]:
-        """Give the bookings of instances on hosts."""
+        """Return the bookings of instances on hosts."""
         return [leases.NodeBooking(
             number, self.ident, number, host, leasing.at(1), leasing.at(4),
             state, project_id=reserved.PROJECT)
@@ -57,7 +57,7 @@ class TestTurn(reserved.TestCase):
             self.bookings(*((host, ENDING) for host in on)))
 
     def had(self, counts: dict[str, int]) -> machine.Wanted:
-        """Give what the reservation is to have."""
+        """Return what the reservation is to have."""
         return self.wanted(counts, reservation_id=self.ident)
 
     def test_each_booking_is_an_instance(self) -> None:

@@ -46,7 +46,7 @@ class TestCase(reserved.TestCase):
                                                                    nova=None))
 
     def started(self, count: int = 1) -> machine.Wanted:
-        """Give what a lease of instances is to have, which has begun."""
+        """Return what a lease of instances is to have, which has begun."""
         for _ in range(count):
             hosts.add(self.engine, self.host(), {})
         lease = self.leasing.create(1, 4, leasing.wish(count))
@@ -76,7 +76,7 @@ class TestCase(reserved.TestCase):
                 if one.reservation_id]
 
     def repair(self) -> dict[Kind, bool]:
-        """Audit and repair; gives what was mended."""
+        """Audit and repair, and return what was mended."""
         return {repair.difference.kind: repair.done for repair in
                 placement_repair.repair(self.engine, self.audit())
                 if repair.difference.reservation_id}

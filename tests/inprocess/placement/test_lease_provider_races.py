@@ -52,7 +52,7 @@ class _Races:
         self.hosts = [nodes.add() for _ in range(HOSTS)]
 
     def new_engine(self) -> engine_module.Engine:
-        """Give the engine of one process more."""
+        """Return the engine of one process more."""
         conf = world.configured('sqlite://', placement__enabled=True)
         conf.set_override('endpoint_override', self.placed.endpoint,
                           'placement')
@@ -82,7 +82,7 @@ class _Races:
         raise AssertionError(result.waits)
 
     def offers(self):
-        """Give what each host offers, by class."""
+        """Return what each host offers, by class."""
         found = {}
         for host in self.hosts:
             there = self.client.inventories(

@@ -29,7 +29,7 @@ Servers = machine.Servers
 
 
 def ended(wanted: machine.Wanted, **more: object) -> machine.Wanted:
-    """Give a reservation whose lease is over."""
+    """Return a reservation whose lease is over."""
     return dataclasses.replace(wanted, active=False,
                                **more)  # type: ignore[arg-type]
 

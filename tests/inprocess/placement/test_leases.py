@@ -359,7 +359,7 @@ class TestDeaths(held_leases.TestCase):
     def deaths(self, hours: float,
                prepare: Callable[[], leases.Lease],
                status: leases.LeaseStatus) -> int:
-        """Die at each step of a turn; give how many steps there are."""
+        """Die at each step of a turn, and return how many steps there are."""
         for last in range(60):
             self.world.clock.now = world.NOON
             lease = prepare()

@@ -59,7 +59,7 @@ _ORDINARY = (errors.NoNodeAvailable, errors.PlacementUnavailable,
 
 
 def at_once(doing: Iterable[Callable[[], Any]]) -> list[Any]:
-    """Do things at once; gives what came of each."""
+    """Do things at once, and return what came of each."""
     all_of_it = list(doing)
     line = threading.Barrier(len(all_of_it))
 
@@ -72,7 +72,7 @@ def at_once(doing: Iterable[Callable[[], Any]]) -> list[Any]:
 
 def try_to_reserve(engine: engine_module.Engine, node: str,
                    instance: str | None = None) -> str | None:
-    """Give the uuid of the reservation; ``None`` where there is none."""
+    """Return the uuid of the reservation; ``None`` where there is none."""
     try:
         return reserve.reserve(engine, pick.Ask(
             instance or world.new_uuid(), (node,), ttl=600),

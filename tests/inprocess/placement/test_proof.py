@@ -45,7 +45,7 @@ class TestCase(reserved.TestCase):
         self.network.calls.clear()
 
     def leased(self) -> str:
-        """Give a host that is open to leases."""
+        """Return a host that is open to leases."""
         node = self.host()
         hosts.add(self.engine, node, {})
         return node

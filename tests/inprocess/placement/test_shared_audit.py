@@ -48,7 +48,7 @@ class _Leased(shared.TestCase):
         return [(one.kind, one.node_uuid) for one in found]
 
     def repair(self) -> dict[Kind, bool]:
-        """Audit and repair; gives what was mended."""
+        """Audit and repair, and return what was mended."""
         kept = placement_sync.audit(self.engine, repair=True)
         return {each.difference.kind: each.done
                 for each in kept.repairs or ()}

@@ -327,7 +327,7 @@ class TestPlanned(shared.TestCase):
     """What is planned is what is held and offered."""
 
     def spread(self, lease: leases.Lease) -> list[int]:
-        """Give how many instances the hosts of a lease have."""
+        """Return how many instances the hosts of a lease have."""
         return sorted(collections.Counter(
             booking.node_uuid for booking
             in self.leasing.reload(lease).bookings).values())

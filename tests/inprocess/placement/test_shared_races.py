@@ -58,12 +58,12 @@ class _Races(beside.Beside):
         self.processes = [self.process() for _ in range(PROCESSES)]
 
     def process(self) -> Engine:
-        """Give an engine as another process has it, in the world's time."""
+        """Return an engine as another process has it, in the world's time."""
         return dataclasses.replace(self.another_engine(),
                                    clock=self.world.clock)
 
     def booked(self) -> list[str]:
-        """Have leases that fill the host; gives their ids."""
+        """Have leases that fill the host, and return their ids."""
         return [shared.write_lease(self.engine, {self.host: EACH}).id
                 for _ in range(LEASES)]
 

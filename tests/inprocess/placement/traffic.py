@@ -37,7 +37,7 @@ _ORDINARY = (errors.NoNodeAvailable, errors.ReservationNotFound,
 
 def configured(url: str, endpoint: str, timeout: int = 5
                ) -> cfg.ConfigOpts:
-    """Give the configuration of a process; what is cut off ends soon."""
+    """Return the configuration of a process; what is cut off ends soon."""
     options: dict[str, Any] = {
         'ironic__confirm': 'mirror', 'reservations__min_ttl': 1,
         'placement__enabled': True, 'placement__timeout': timeout,

@@ -69,7 +69,7 @@ class TestCase(world.TestCase):
         self.crew = lease_workers.LeaseWorkers(self.engine)
 
     def another_crew(self) -> lease_workers.LeaseWorkers:
-        """Give the crew of another process."""
+        """Return the crew of another process."""
         return lease_workers.LeaseWorkers(dataclasses.replace(
             self.world.another_engine(), announcer=self.heard))
 
@@ -104,11 +104,11 @@ class TestCase(world.TestCase):
         return self.world.lease_rows()[lease.id]
 
     def happened(self, lease: leases.Lease) -> dict[str, str]:
-        """Give the statuses of the events of a lease."""
+        """Return the statuses of the events of a lease."""
         return {event.type.value: event.status.value
                 for event in self.lease(lease).events}
 
     def node_of(self, lease: leases.Lease) -> str:
-        """Give the node of a lease that has one."""
+        """Return the node of a lease that has one."""
         (booking,) = self.lease(lease).bookings
         return booking.node_uuid

@@ -59,7 +59,7 @@ class Balancer:
         raise errors.IronicUnavailable('There was no answer in time.')
 
     def deliver(self):
-        """Deliver all of it; gives the statuses."""
+        """Deliver all of it, and return the statuses."""
         held, self._held = self._held, []
         return [self._transport.send(*each)[0] for each in held]
 

@@ -22,7 +22,7 @@ from ironic_reservations.model import instance_reservations
 
 
 def specs(request=None, source=None):
-    """Give what servers ask for besides the class of the reservation."""
+    """Return what servers ask for besides the class of the reservation."""
     wanted = instance_reservations.InstanceReservation(
         'id', 'reservation', 2, 512, 5, 1, request=request, flavor=source)
     flavor = lease_provider_flavors.of_instances(wanted, False)

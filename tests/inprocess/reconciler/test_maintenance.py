@@ -76,17 +76,17 @@ class KeepTestCase(test_maintenance.MaintenanceTestCase):
         self.keep()
 
     def shown(self):
-        """Give what Ironic shows of the node."""
+        """Return what Ironic shows of the node."""
         return (self.ironic.there[self.node].maintenance,
                 self.ironic.why.get(self.node))
 
     def state(self, made):
-        """Give how far the window has come with the node."""
+        """Return how far the window has come with the node."""
         (there,) = find.get(self.engine, made.window.id).nodes
         return there.state
 
     def told(self, made):
-        """Give what Ironic is to show."""
+        """Return what Ironic is to show."""
         return True, maintenance.marked(made.window.id, 'New firmware')
 
 

@@ -71,7 +71,7 @@ class Leases(stateful.RuleBasedStateMachine):
     ordinary = (errors.LeaseRefused, errors.LeaseFrozen, errors.InvalidValue)
 
     def lease(self, number):
-        """Give one of the leases that were promised."""
+        """Return one of the leases that were promised."""
         return self.leasing.reload(self.promised[
             list(self.promised)[number % len(self.promised)]])
 

@@ -93,12 +93,12 @@ class Ledger:
             hold.used = hold.used or event == 'used'
 
     def standing(self, at: float) -> dict[str, Hold]:
-        """Give the reservations that have to be there at an instant."""
+        """Return the reservations that have to be there at an instant."""
         return {uuid: hold for uuid, hold in self.holds.items()
                 if hold.ends > at and not hold.stranger}
 
     def overlaps(self) -> list[tuple[Hold, Hold]]:
-        """Give the pairs that held one node at one time."""
+        """Return the pairs that held one node at one time."""
         found = []
         by_node: dict[str, list[Hold]] = {}
         for hold in self.holds.values():

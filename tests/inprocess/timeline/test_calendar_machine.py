@@ -49,7 +49,7 @@ class Calendars(lease_machine.Leases):
         super().teardown()
 
     def process(self, engine):
-        """Give the application of a process, which may be a new one."""
+        """Return the application of a process, which may be a new one."""
         there = self.engines[engine]
         if self.processes.get(engine, (None,))[0] is not there:
             self.processes[engine] = (there, calendars.application(there))

@@ -63,7 +63,7 @@ class Capacity(stateful.RuleBasedStateMachine):
     # Counted by hand.
 
     def rows(self):
-        """Give (host, start, end, amount, begun) of what is to be had."""
+        """Return (host, start, end, amount, begun) of what is to be had."""
         sizes = {lease_reservation.id: lease_reservation.instances.vcpus
                  for lease in self.leasing.all()
                  for lease_reservation in lease.reservations
@@ -107,7 +107,7 @@ class Capacity(stateful.RuleBasedStateMachine):
         self.assert_no_worse(before)
 
     def usage(self):
-        """Give what is promised of each host, as rows."""
+        """Return what is promised of each host, as rows."""
         return sorted(self.rows())
 
     def assert_no_worse(self, before):

@@ -80,7 +80,7 @@ class _Ground:
             if (kind == 'node' if wanted is None else wanted.vcpus <= cpus))
 
     def there(self, movable=frozenset()):
-        """Give what the rows say, as the pool would call it."""
+        """Return what the rows say, as the pool would call it."""
         now = self.world.clock()
         found = []
         for lease in self.leasing.all():
@@ -113,7 +113,7 @@ class _Ground:
             affinity=wanted.affinity)
 
     def ask(self, ask):
-        """Ask for a lease, and check the answer; gives the refusal."""
+        """Ask for a lease, check the answer, and return the refusal."""
         before = self.there()
         start, end = _hours(ask.start), _hours(ask.end)
         case = oracle.Case(self.capacities, tuple(before), tuple(

@@ -58,7 +58,7 @@ class _Ground:
             if properties in ('', leasing.of_class(name)))
 
     def there(self):
-        """Give what the rows say, as the planner would call it."""
+        """Return what the rows say, as the planner would call it."""
         now = self.world.clock()
         wanted = {}
         for lease in self.leasing.all():
@@ -72,7 +72,7 @@ class _Ground:
             row['starts_at'] > now) for row in self.leasing.rows()]
 
     def case(self, ask):
-        """Give the case that the oracle decides."""
+        """Return the case that the oracle decides."""
         now = _hours(self.world.clock())
         hosts = (None,) * len(self.nodes)
         return oracle.Case(hosts, tuple(self.there()), tuple(
@@ -83,7 +83,7 @@ class _Ground:
             for number, wish in enumerate(ask.wishes)))
 
     def ask(self, ask):
-        """Ask for a lease, and check the answer; gives the hosts granted.
+        """Ask for a lease, check the answer, and return the hosts granted.
 
         :returns: ``None`` and the offers, where it was refused.
         """

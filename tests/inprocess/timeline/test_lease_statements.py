@@ -55,7 +55,7 @@ class TestLeaseStatements(world.TestCase):
         return self.count
 
     def filled(self, nodes, bookings, together=1):
-        """Give many hosts and leases, and one lease made just now."""
+        """Return many hosts and leases, and one lease made just now."""
         there = self.new_leasing()
         booked.fill(there.world.url, nodes, bookings, together, leasing.at(2))
         there.create(1, 2)
@@ -87,7 +87,7 @@ class TestLeaseStatements(world.TestCase):
         self.assertEqual(one, many)
 
     def crowded(self, moves):
-        """Give two sets of hosts: the first is free late, the second early.
+        """Return two sets of hosts: the first is free late, the second early.
 
         A lease that needs one of the sets throughout has all of the bookings
         of the other one move there.

@@ -314,7 +314,7 @@ class Timeline(stateful.RuleBasedStateMachine):
     # Bookkeeping.
 
     def promise(self, number):
-        """Give one of the promises, the latest for 0."""
+        """Return one of the promises, the latest for 0."""
         return list(self.promises.values())[-1 - number % len(self.promises)]
 
     def may_have_been_settled(self, promise):

@@ -52,7 +52,7 @@ class MaintenanceTestCase(leases.TestCase):
         return book(self.engine, start, end, nodes or None, dry_run, **more)
 
     def refused(self, *args, **more):
-        """Give the reasons of a refusal, as pairs of a node and a code."""
+        """Return the reasons of a refusal, as pairs of a node and a code."""
         before = leasing.tables_as_text(self.world)
         exc = self.assertRaises(errors.MaintenanceRefused, self.book, *args,
                                 **more)

@@ -58,7 +58,7 @@ class _Lives:
                    if owner in (None, project) or end <= self.now + NOTICE)
 
     def case(self, ask):
-        """Give the case that the oracle decides."""
+        """Return the case that the oracle decides."""
         there = [bookings.Booking(
             f'{row["lease_reservation_id"]}/{row["place"]}',
             _hours(row['starts_at']), _hours(row['expires_at']),

@@ -161,7 +161,7 @@ class Timeline(stateful.RuleBasedStateMachine):
                 if row['starts_at'] and row['starts_at'] > now}
 
     def promised_first(self):
-        """Give the nodes, those that somebody has to make room on first."""
+        """Return the nodes, those that somebody has to make room on first."""
         promised = self.promised()
         return sorted(self.nodes, key=lambda node: (
             node not in promised, not self.available(node),

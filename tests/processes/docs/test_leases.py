@@ -80,7 +80,7 @@ class LeasesTest(base.ClientTestCase):
             self.assertIn(told, done.stdout)
 
     def opened(self, count: int) -> str:
-        """Give a resource class of its own, with some hosts."""
+        """Return a resource class of its own, with some hosts."""
         kind = f'class-{uuid.uuid4().hex[:8]}'
         self.nodes(count, resource_class=kind)
         self.command('baremetal', 'reservation', 'host', 'import',

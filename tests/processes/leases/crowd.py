@@ -45,7 +45,7 @@ _PAUSE = (0.02, 0.15)
 
 
 def options(ironic_url: str, **more: Any) -> dict[str, Any]:
-    """Give the configuration of all processes, for a test of seconds.
+    """Return the configuration of all processes, for a test of seconds.
 
     :param more: who gets notices.
     """
@@ -153,7 +153,7 @@ class Tenants:
             project_id=f'project-{uuid.uuid4()}')))
 
     def _one(self) -> leases.Lease:
-        """Give a lease as it is.
+        """Return a lease as it is.
 
         :raises LeaseNotFound: it has come and gone.
         """

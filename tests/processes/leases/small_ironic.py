@@ -162,11 +162,11 @@ class SmallIronic(fixtures.Fixture):
         self.changes.append(Change(time.time(), node['uuid'], what, str(who)))
 
     def of(self, what: str) -> Iterable[Change]:
-        """Give the changes of one kind."""
+        """Return the changes of one kind."""
         return [change for change in self.changes if change.what == what]
 
     def not_as_before(self) -> list[dict[str, Any]]:
-        """Give the nodes on which anything is left."""
+        """Return the nodes on which anything is left."""
         with self._lock:
             self._go_on()
             return [node for node in self.nodes.values() if (

@@ -156,7 +156,7 @@ class _Crowd:
         self._assert_no_overlap()
 
     def _read(self):
-        """Give what was told, what was done, what failed, and since when
+        """Return what was told, what was done, what failed, and since when
         what its tenant has ended may be taken back.
         """
         told, done = collections.Counter(), collections.Counter()

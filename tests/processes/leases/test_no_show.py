@@ -108,7 +108,7 @@ class _Race:
                 tables.usable_bookings))
 
     def bind(self):
-        """Have all leases begin; gives them, each with its booking."""
+        """Have all leases begin, and return them, each with its booking."""
         workers = lease_workers.LeaseWorkers(self.engine)
         self.wait(lambda: workers.one_pass() == 0 and all(
             each.status is _ACTIVE for each in self.leasing.all()))

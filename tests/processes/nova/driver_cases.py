@@ -51,7 +51,7 @@ class _There:
         pass
 
     def session(self) -> requests.Session:
-        """Give a session without credentials."""
+        """Return a session without credentials."""
         return requests.Session()
 
     def log_tail(self) -> str:
@@ -66,7 +66,7 @@ class DriverTestCase(base.GuardTestCase):
 
     @classmethod
     def make(cls, folder: str) -> Any:
-        """Give the service that is there."""
+        """Return the service that is there."""
         return _There()
 
     def setUp(self) -> None:
@@ -76,7 +76,7 @@ class DriverTestCase(base.GuardTestCase):
         self.driver = nova_process.driver()
 
     def make_node(self, **fields: Any) -> str:
-        """Make a node of project one that Nova would take; gives its uuid."""
+        """Make a node of project one for Nova to take, and return its uuid."""
         node, = self.enroll(powered=True, owner=ONE, **fields)
         return node.uuid
 
@@ -87,7 +87,7 @@ class DriverTestCase(base.GuardTestCase):
             headers=base.OURS).document['reservations']
 
     def reserve_as_tenant(self, node: str) -> str:
-        """Reserve a node for project one; gives the uuid."""
+        """Reserve a node for project one, and return the uuid."""
         reply = self.send(
             'POST', '/v1/reservations', {
                 'instance_uuid': str(uuid.uuid4()), 'node_uuid': [node]},
@@ -96,7 +96,7 @@ class DriverTestCase(base.GuardTestCase):
         return reply.document['reservation']['uuid']
 
     def lease(self) -> tuple[str, str]:
-        """Lease a node to project one; gives it, and the reservation."""
+        """Lease a node to project one, and return it, and the reservation."""
         name = f'class-{uuid.uuid4().hex}'
         node = self.make_node(resource_class=name)
         self.assertEqual(201, self.send('POST', '/v1/os-hosts',
@@ -340,7 +340,7 @@ class NamedTest(DriverTestCase):
     """A server shows what its request has named."""
 
     def named(self, node: str, ident: str) -> Any:
-        """Give a server with the hint."""
+        """Return a server with the hint."""
         server = nova_process.server(node, ONE)
         self.nova.hints[server.uuid] = {'reservation': [ident]}
         return server
@@ -400,7 +400,7 @@ class LeasedTest(DriverTestCase):
     """A lease's node is for the servers of the lease."""
 
     def of_flavor(self, node: str, ident: str) -> Any:
-        """Give a server of the flavor of a lease."""
+        """Return a server of the flavor of a lease."""
         name = 'CUSTOM_RESERVATION_' + ident.upper().replace('-', '_')
         return nova_process.server(
             node, ONE, **{f'resources__{name}': '1'})

@@ -133,7 +133,7 @@ class History:
         return self.wrong
 
     def about(self, said: Iterable[str]) -> str:
-        """Give all records of the instances in some sentences."""
+        """Return all records of the instances in some sentences."""
         return '\n'.join(
             record.dump() for record in self.records
             if any(str(record.instance) in text for text in said))

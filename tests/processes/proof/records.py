@@ -58,7 +58,7 @@ class Record:
     reasons: tuple[tuple[str, str], ...] = ()
 
     def dump(self) -> str:
-        """Give one line of JSON."""
+        """Return one line of JSON."""
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod

@@ -79,7 +79,7 @@ class Servers:
                 self._start(number)
 
     def serving(self) -> list[int]:
-        """Give the numbers of those that serve.
+        """Return the numbers of those that serve.
 
         :raises RuntimeError: one has ended by itself.
         """
@@ -105,7 +105,7 @@ class Servers:
             time.sleep(0.1)
 
     def log(self) -> str:
-        """Give what all of them have logged."""
+        """Return what all of them have logged."""
         return ''.join(path.read_text(errors='replace') for path in sorted(
             self._config_file.parent.glob('api-*.log')))
 

@@ -81,7 +81,7 @@ class Storm:
         return any(output.stat().st_size for output in self._output)
 
     def records(self) -> list[records.Record]:
-        """Give what was asked and answered, in the end.
+        """Return what was asked and answered, in the end.
 
         :raises RuntimeError: a process broke down.
         """

@@ -44,7 +44,7 @@ ROW = history.Row('u', 'n', 'i', 100)
 
 
 def about(op: str, sent: float, status: int, **more: Any) -> records.Record:
-    """Give a request about the reservation above, answered 1 s later."""
+    """Return a request about the reservation above, answered 1 s later."""
     return records.Record(**{
         'client': 'c', 'op': op, 'sent': sent, 'got': sent + 1,
         'status': status, 'instance': 'i', 'uuid': 'u',
@@ -52,7 +52,7 @@ def about(op: str, sent: float, status: int, **more: Any) -> records.Record:
 
 
 def rival(sent: float, node: str = 'n', **more: Any) -> records.Record:
-    """Give a reservation of another instance."""
+    """Return a reservation of another instance."""
     return records.Record(**{
         'client': 'd', 'op': records.RESERVE, 'sent': sent, 'got': sent + 1,
         'status': 201, 'instance': 'j', 'nodes': ('n', 'm'), 'ttl': 90,
@@ -60,7 +60,7 @@ def rival(sent: float, node: str = 'n', **more: Any) -> records.Record:
 
 
 def refusal(sent: float, **more: Any) -> records.Record:
-    """Give a refusal of node n to another instance."""
+    """Return a refusal of node n to another instance."""
     return records.Record(**{
         'client': 'd', 'op': records.RESERVE, 'sent': sent, 'got': sent + 1,
         'status': 409, 'code': _REFUSED, 'instance': 'j', 'nodes': ('n',),

@@ -89,7 +89,7 @@ class Client:
 
     def _still(self, steps: Sequence[Callable[[], None]]
                ) -> tuple[Callable[[], None], ...]:
-        """Give what has not been served, and what makes room for it."""
+        """Return what has not been served, and what makes room for it."""
         missing = tuple(step for step in steps
                         if step.__name__ not in self.done)
         if not missing:

@@ -49,14 +49,14 @@ class ClientTestCase(testtools.TestCase):
         self.service = self.useFixture(fake.FakeService())
 
     def ironic(self, **kwargs: Any) -> v1_client.Client:
-        """Give an Ironic client of the service."""
+        """Return an Ironic client of the service."""
         kwargs.setdefault('os_ironic_api_version', '1.95')
         kwargs.setdefault('retry_interval', 0)
         return ironic_client.get_client(
             '1', endpoint=kwargs.pop('endpoint', self.service.url), **kwargs)
 
     def connection(self, **kwargs: Any) -> connection.Connection:
-        """Give a connection of openstacksdk to the service."""
+        """Return a connection of openstacksdk to the service."""
         return openstack.connect(
             load_yaml_config=False, load_envvars=False, auth_type='none',
             endpoint=self.service.url, **kwargs)

@@ -88,7 +88,7 @@ class FakeService(fixtures.Fixture):
         return ident
 
     def sent(self, method: str, path: str = '') -> list[dict[str, Any]]:
-        """Give the requests with a method on paths that contain a string."""
+        """Return the requests with a method on paths that contain a string."""
         return [r for r in self.requests
                 if r['method'] == method and path in r['path']]
 
@@ -265,7 +265,7 @@ class FakeService(fixtures.Fixture):
 
 
 def refused(*nodes: str) -> errors.NoNodeAvailable:
-    """Give the refusal that names a reason for each of some nodes."""
+    """Return the refusal that names a reason for each of some nodes."""
     return errors.NoNodeAvailable(
         'None of the listed nodes can be reserved: '
         + '; '.join(f'node {node} is in maintenance' for node in nodes) + '.',

@@ -51,7 +51,7 @@ LEASE = {
 
 
 def drawn(what, width=40, encoding='utf-8', **more):
-    """Give the lines that a terminal of that width would show."""
+    """Return the lines that a terminal of that width would show."""
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding)
     console.Console(file=out, width=width, highlight=False, **more).print(
@@ -62,21 +62,21 @@ def drawn(what, width=40, encoding='utf-8', **more):
 
 
 def spans(*frees):
-    """Give an hour from noon on for each number of free hosts."""
+    """Return an hour from noon on for each number of free hosts."""
     return [{'start_date': (NOON + place * HOUR).isoformat(),
              'end_date': (NOON + (place + 1) * HOUR).isoformat(),
              'free': free} for place, free in enumerate(frees)]
 
 
 def found(*classes, hours=4, earliest=None):
-    """Give an answer of the service."""
+    """Return an answer of the service."""
     return {'start_date': NOON.isoformat(),
             'end_date': (NOON + hours * HOUR).isoformat(),
             'earliest': earliest, 'classes': list(classes)}
 
 
 def of_class(name, hosts, *frees):
-    """Give one class of it."""
+    """Return one class of it."""
     return {'resource_class': name, 'hosts': hosts, 'spans': spans(*frees)}
 
 

@@ -43,7 +43,7 @@ class CommandsTest(base.ClientTestCase):
         self.two = self.service.node('two')
 
     def run_command(self, command: type, *args: str) -> str:
-        """Run a command; give what it prints."""
+        """Run a command, and return what it prints."""
         out = io.StringIO()
         app = types.SimpleNamespace(
             stdout=out, client_manager=types.SimpleNamespace(
@@ -55,7 +55,7 @@ class CommandsTest(base.ClientTestCase):
         return out.getvalue()
 
     def json_of(self, command: type, *args: str) -> object:
-        """Run a command with ``-f json``; give what that means."""
+        """Run a command with ``-f json``, and return what that means."""
         return json.loads(self.run_command(command, *args, '-f', 'json'))
 
     def create(self, *args: str) -> dict:

@@ -47,7 +47,7 @@ class IronicCommandTest(base.ClientTestCase):
 
     def ironic(self, *args: str, endpoint: bool = True,
                ) -> tuple[int, str, str]:
-        """Run the command; give its status and what it printed."""
+        """Run the command, and return its status and what it printed."""
         out, err = io.StringIO(), io.StringIO()
         argv = ['--os-endpoint', self.service.url] if endpoint else []
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -40,7 +40,7 @@ FEWER = {'kind': 'fewer', 'detail': 'Fewer hosts, 1, would be accepted.',
 
 
 def read(**details):
-    """Give a refusal that the service has written."""
+    """Return a refusal that the service has written."""
     told = [REASON['detail'], *(each['detail']
                                 for each in details.get('offers', ())[:1])]
     return refusal.read(faults.render_as_blazar(errors.LeaseRefused(

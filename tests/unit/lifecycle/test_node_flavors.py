@@ -25,7 +25,7 @@ GOLD = {**NO_SIZES, 'resources:CUSTOM_GOLD': '1'}
 
 
 def shown(specs=None, **fields):
-    """Give a flavor as Nova's API shows it."""
+    """Return a flavor as Nova's API shows it."""
     return {
         'id': '7', 'name': 'bm.gold', 'vcpus': 4, 'ram': 8192, 'disk': 40,
         'OS-FLV-EXT-DATA:ephemeral': 0, 'swap': 0, 'rxtx_factor': 1.0,

@@ -39,7 +39,7 @@ class InstalledNova(fixtures.Fixture):
 
     def read(self, flavor: flavors.Flavor
              ) -> tuple[nova_flavors.Groups, str | None]:
-        """Give the groups by their suffixes, and the policy."""
+        """Return the groups by their suffixes, and the policy."""
         assert self._process.stdin and self._process.stdout
         print(json.dumps(dataclasses.asdict(flavor)),
               file=self._process.stdin, flush=True)

@@ -29,13 +29,13 @@ GOLD = {'resources:CUSTOM_GOLD': '1'}
 
 
 def flavor(specs=None, **sizes):
-    """Give a flavor of 4 VCPU, 8 GB and 40 GB."""
+    """Return a flavor of 4 VCPU, 8 GB and 40 GB."""
     return flavors.Flavor(**{'vcpus': 4, 'ram_mb': 8192, 'disk_gb': 40,
                              'extra_specs': specs or {}, **sizes})
 
 
 def totals(specs=None, **sizes):
-    """Read a flavor; gives the sums by class."""
+    """Read a flavor, and return the sums by class."""
     return flavors.read(flavor(specs, **sizes)).totals()
 
 

@@ -42,7 +42,7 @@ FLAVORS = st.builds(
 
 
 def private(flavor: flavors.Flavor) -> flavors.Flavor:
-    """Give the flavor of a lease for another one."""
+    """Return the flavor of a lease for another one."""
     made = lease_provider_flavors.of_instances(
         instance_reservations.InstanceWish.of_flavor('f', flavor).reserved(
             'id', 'reservation', 1), False)
@@ -54,7 +54,7 @@ def private(flavor: flavors.Flavor) -> flavors.Flavor:
 
 def asked_by_lease(flavor: flavors.Flavor) -> tuple[
         dict[str, int], frozenset[str], frozenset[str]]:
-    """Give what its servers are to ask for: nothing of what is held."""
+    """Return what its servers are to ask for: nothing of what is held."""
     groups = flavors.read(flavor).groups
     return ({CLASS: 1, SLOT: 1},
             frozenset().union(*(group.required for group in groups)),

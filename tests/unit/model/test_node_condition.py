@@ -41,7 +41,7 @@ STATES = sorted(ironic_states.ALL_STATES | {
 
 
 def nodes():
-    """Give a node in every combination of what its condition rests on."""
+    """Yield a node in every combination of what its condition rests on."""
     for state, maintenance, retired, instance in itertools.product(
             STATES, (False, True), (False, True), (None, 'instance')):
         yield facts.Node('node', provision_state=state, retired=retired,

@@ -56,13 +56,13 @@ class ServiceTestCase(testtools.TestCase):
         self.driver = nova_process.driver()
 
     def refused(self) -> str:
-        """Prepare for the server, which fails; gives why."""
+        """Prepare for the server, which fails, and return why."""
         return str(self.assertRaises(
             exception.ComputeResourcesUnavailable,
             self.driver.prepare_for_spawn, self.server))
 
     def held(self) -> dict[str, Any]:
-        """Give the only reservation."""
+        """Return the only reservation."""
         only, = self.ironic.reservations.values()
         return only
 

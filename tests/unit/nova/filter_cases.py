@@ -52,13 +52,13 @@ class FilterTest(testtools.TestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
 
     def host(self, node: str) -> Any:
-        """Give a host as the scheduler has it."""
+        """Return a host as the scheduler has it."""
         state = host_manager.HostState('compute', node, 'cell')
         state.uuid = str(uuid.uuid4())
         return state
 
     def left(self, **hints: Any) -> list[str]:
-        """Give the nodes that pass."""
+        """Return the nodes that pass."""
         return [host.nodename for host in self.handler.get_filtered_objects(
             self.filters, self.hosts, objects.RequestSpec(
                 instance_uuid=str(uuid.uuid4()), project_id='red',
@@ -124,7 +124,7 @@ class FilterTest(testtools.TestCase):
                          self.left(reservation=self.ident))
 
     def lease(self, status: str) -> str:
-        """Have the service know of a lease of two nodes; gives its id."""
+        """Have the service know of a lease of two nodes, and return its id."""
         ident, lease_id = str(uuid.uuid4()), str(uuid.uuid4())
         nodes = [{'uuid': self.hosts[0].nodename, 'state': 'bound'},
                  {'uuid': self.hosts[2].nodename, 'state': 'ending'}]

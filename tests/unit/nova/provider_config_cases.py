@@ -48,7 +48,7 @@ class ProviderConfigTest(testtools.TestCase):
         self.useFixture(nova_process.Nova('http://127.0.0.1:1'))
 
     def command(self, *words: str, config: str = '') -> tuple[int, str, str]:
-        """Run it; gives its status and both outputs."""
+        """Run it, and return its status and both outputs."""
         there = self.folder / 'ironic-reservations.conf'
         there.write_text(config)
         said, complained = io.StringIO(), io.StringIO()
@@ -63,7 +63,7 @@ class ProviderConfigTest(testtools.TestCase):
         return provider_config.get_provider_configs(str(self.location))
 
     def additional(self) -> list[dict[str, Any]]:
-        """Give the inventories that are added to each host."""
+        """Return the inventories that are added to each host."""
         entry, = self.read().values()
         return entry['inventories']['additional']
 

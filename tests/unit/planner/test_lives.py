@@ -69,7 +69,7 @@ class _Life:
             self.demands[name] = demand
 
     def _chosen(self):
-        """Give a lease that is not over, if there is one."""
+        """Return a lease that is not over, if there is one."""
         names = [name for name, demand in self.demands.items()
                  if demand.end > self.now]
         return self.data.draw(st.sampled_from(names)) if names else None

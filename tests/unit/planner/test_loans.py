@@ -45,7 +45,7 @@ def _lent(draw):
 
 
 def _plain(case):
-    """Give the case without hosts that are not lent for so long."""
+    """Return the case without hosts that are not lent for so long."""
     return dataclasses.replace(case, demands=tuple(
         dataclasses.replace(
             demand, eligible=demand.eligible & ~(

@@ -45,7 +45,7 @@ def _cut(case, end):
 
 
 def _fewer(case):
-    """Give the counts that can be had, the first demand's before others'.
+    """Return the counts that can be had, the first demand's before others'.
 
     Of shares first, since a lease for whole hosts takes what is left.
     """

@@ -31,7 +31,7 @@ STEPS = 2_000_000_000
 
 @st.composite
 def _cases(draw):
-    """Give a case whose last demands slide, with how far each may."""
+    """Return a case whose last demands slide, with how far each may."""
     case = draw(oracle.cases(demands=3) | oracle.shared_cases(
         most=3, demands=3))
     count = draw(st.integers(1, min(2, len(case.demands))))
@@ -154,7 +154,7 @@ class TestSlides(testtools.TestCase):
         self.assertEqual({0, 2}, set(found.starts))
 
     def _hard(self):
-        """Give what can only be refused after looking for long."""
+        """Return what can only be refused after looking for long."""
         return (self._one_node((0, 4), (5, 9)).timeline, (), [slides.Sliding(
             (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 6)])
 
