@@ -300,7 +300,7 @@ class Placement:
         """Take all that a consumer has."""
         return self._write('DELETE', f'/allocations/{consumer}')
 
-    # Writing providers, classes and traits
+    # Writing providers and classes
 
     def ensure_class(self, name: str) -> answers.Answer:
         """Make a resource class, unless it is there."""
@@ -309,10 +309,6 @@ class Placement:
     def delete_class(self, name: str) -> answers.Answer:
         """Delete a resource class that no inventory has."""
         return self._write('DELETE', f'/resource_classes/{name}')
-
-    def ensure_trait(self, name: str) -> answers.Answer:
-        """Make a trait, unless it is there."""
-        return self._write('PUT', f'/traits/{name}')
 
     def create_provider(self, uuid: str, name: str,
                         parent: str | None = None) -> answers.Answer:

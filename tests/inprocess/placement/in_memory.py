@@ -72,7 +72,7 @@ class InMemory(fixtures.Fixture):
         self.client = placement.Placement(self.sender(), placement.ADMIN)
 
     def sender(self) -> adapter.Adapter:
-        """Give what sends requests to it."""
+        """Return what sends requests to it."""
         return sender_to(self.endpoint)
 
     def orphan(self, consumer: str) -> None:
@@ -89,21 +89,24 @@ class InMemory(fixtures.Fixture):
 def put_traits(sender: adapter.Adapter, client: placement.Placement,
                provider: str, *traits: str) -> None:
     """Have a provider have these traits and no others."""
-    there = client.provider(provider)
-    assert there is not None
-    answer = sender.request(
-        f'/resource_providers/{provider}/traits', 'PUT',
-        authenticated=False, json={
-            'resource_provider_generation': there.generation,
-            'traits': list(traits)}, headers={
+    def put(path: str, body: dict[str, Any] | None = None) -> None:
+        answer = sender.request(
+            path, 'PUT', authenticated=False, json=body, headers={
                 'X-Auth-Token': placement.ADMIN,
                 placement.VERSION_HEADER: 'placement 1.29'})
-    if answer.status_code != 200:
-        raise AssertionError(answer.text)
+        if answer.status_code not in (200, 201, 204):
+            raise AssertionError(answer.text)
+    there = client.provider(provider)
+    assert there is not None
+    for trait in traits:
+        put(f'/traits/{trait}')
+    put(f'/resource_providers/{provider}/traits', {
+        'resource_provider_generation': there.generation,
+        'traits': list(traits)})
 
 
 def sender_to(endpoint: str) -> adapter.Adapter:
-    """Give what sends requests to a Placement."""
+    """Return what sends requests to a Placement."""
     return adapter.Adapter(
         ksa_session.Session(auth=noauth.NoAuth()),
         service_type='placement', endpoint_override=endpoint)
@@ -120,7 +123,7 @@ class Nodes:
 
     def add(self, uuid: str | None = None, resource_class: str = GOLD,
             **differently: Any) -> str:
-        """Make the provider of a node; gives its uuid.
+        """Make the provider of a node, and return its uuid.
 
         :param differently: in its inventory.
         """
@@ -150,7 +153,7 @@ class Nodes:
         return uuid
 
     def serve(self, host: str, **amounts: int) -> str:
-        """Have a server of somebody on a compute host; gives its uuid."""
+        """Have a server of somebody on a compute host, and return its uuid."""
         server = world.new_uuid()
         _worked(self._client.put_allocations(server, wanted(
             {host: amounts}, consumer_type='INSTANCE')))
@@ -166,7 +169,7 @@ class Nodes:
 
     def claim(self, provider: str, consumer: str | None = None,
               resource_class: str = GOLD) -> str:
-        """Claim a node as Nova's scheduler does; gives the consumer."""
+        """Claim a node as Nova's scheduler does, and return the consumer."""
         consumer = consumer or world.new_uuid()
         _worked(self.try_claim(provider, consumer, resource_class))
         return consumer
@@ -181,7 +184,7 @@ class Nodes:
 def wanted(allocations: Mapping[str, placement.Resources],
            generation: int | None = None,
            consumer_type: str = 'SOMEBODY') -> placement.Wanted:
-    """Give what a consumer of a test is to have."""
+    """Return what a consumer of a test is to have."""
     return placement.Wanted(allocations, NOBODY, NOBODY, generation,
                             consumer_type)
 

@@ -142,10 +142,9 @@ class TestProviders(_TestCase):
     def outcome(self, answer: answers.Answer) -> answers.Outcome:
         return answer.outcome
 
-    def test_classes_traits_and_providers_are_made_once(self) -> None:
+    def test_classes_and_providers_are_made_once(self) -> None:
         for _ in range(2):
             self.assertTrue(self.client.ensure_class(GOLD).done)
-            self.assertTrue(self.client.ensure_trait('CUSTOM_T').done)
         self.assertIs(answers.Outcome.REFUSED,
                       self.client.ensure_class('GOLD').outcome)
         uuid = world.new_uuid()

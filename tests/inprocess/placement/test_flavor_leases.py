@@ -74,13 +74,11 @@ class _Flavors:
 
     def traits(self, provider: str, *traits: str) -> None:
         """Have Placement say which traits a host has."""
-        for trait in traits:
-            self.client.ensure_trait(trait)
         in_memory.put_traits(in_memory.sender_to(self.endpoint), self.client,
                              provider, *traits)
 
     def node(self, *traits: str) -> str:
-        """Give a gold node that is open to leases."""
+        """Return a gold node that is open to leases."""
         uuid, = self.world.enrol(resource_class='gold',
                                  traits=frozenset(traits))
         self.providers.add(uuid)
@@ -92,7 +90,7 @@ class _Flavors:
         return uuid
 
     def host(self, *traits: str, **there: Any) -> str:
-        """Give a compute host that is open to leases."""
+        """Return a compute host that is open to leases."""
         uuid = self.providers.add_host(**there)
         self.traits(uuid, *traits)
         hosts.add(self.engine, uuid, {})
@@ -107,7 +105,7 @@ class _Flavors:
         self.crew.one_pass()
 
     def started(self, *wishes: leases.Wish) -> leases.Lease:
-        """Give a lease that has started."""
+        """Return a lease that has started."""
         lease = self.leasing.create(1, 4, *wishes)
         self.work(1)
         lease = self.leasing.reload(lease)
@@ -124,7 +122,7 @@ class _Flavors:
         return self.client.candidates(request.query())
 
     def boot(self, flavor_id: str) -> str:
-        """Have a server of a flavor run; gives its host."""
+        """Have a server of a flavor run, and return its host."""
         way = self.ways(flavor_id)[0]
         uuid = self.nova.boot(flavor_id, leasing.PROJECT)
         answer = self.client.put_allocations(uuid, in_memory.wanted(
@@ -136,7 +134,7 @@ class _Flavors:
 
     def reserved(self, lease: leases.Lease, place: int, host: str,
                  slot: str = SLOT) -> list[dict[str, Any]]:
-        """Give the only way to a server of a reservation."""
+        """Return the only way to a server of a reservation."""
         name = machine.class_of(lease.reservations[place].id)
         return [{host: {slot: 1},
                  lease_provider_calls.child_of(host): {name: 1}}]
