@@ -44,6 +44,7 @@ CLASS_LIMITS = 13
 CALENDAR_MAINTENANCE = 14
 MOVES = 15
 EXTENSION_LIMITS = 16
+LOANS = 17
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -75,6 +76,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (CALENDAR_MAINTENANCE, 'GET /v1/calendar shows maintenance windows.'),
     (MOVES, 'The dry run of a lease carries moves.'),
     (EXTENSION_LIMITS, 'GET /v1/limits has the limits of extensions.'),
+    (LOANS, 'The nodes of a lease carry lent_until; GET /v1/calendar counts '
+            'hosts of other owners for as long as they are lent.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -30,6 +30,7 @@ import functools
 import hashlib
 import itertools
 import threading
+from typing import TypeAlias
 from typing import TypeVar
 
 from ironic_reservations import errors
@@ -45,6 +46,7 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.planner import availability
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
@@ -56,6 +58,8 @@ _KEPT = 500
 _KEPT_STEPS = 200_000
 
 _T = TypeVar('_T')
+#: Hosts, a window, and what of the hosts is lent.
+_Key: TypeAlias = tuple[int, datetime.datetime, datetime.datetime, '_Loan']
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Found:
     _viewer: calendar.Viewer
     _hosts: _Hosts
     _free: _Free
+    _loan: _Loan
     _page: Sequence[calendar_rows.Promised]
     _more: bool
     _named: Mapping[str, leases.NamedLease]
@@ -87,7 +92,7 @@ class Found:
         shown = [rows.row(each) for each in self._page]
         return calendar.Calendar(
             None if wanted.marker is not None else [
-                _steps(each, self._free, wanted)
+                _steps(each, self._free, wanted, self._loan)
                 for each in self._hosts.classes
                 if wanted.takes(each.name)],
             shown if wanted.rows else None, rows.leases, self._more,
@@ -114,8 +119,8 @@ class Calendars:
             # NOTE: whose the leases are tells which nodes are shown.
             return self.look(wanted, viewer).sequence
         _check(wanted)
-        return retry.until_committed(functools.partial(self._sequence,
-                                                       wanted))
+        return retry.until_committed(functools.partial(
+            self._sequence, wanted, viewer))
 
     def look(self, wanted: calendar.Wanted,
              viewer: calendar.Viewer) -> Found:
@@ -128,7 +133,8 @@ class Calendars:
         return retry.until_committed(functools.partial(self._look, wanted,
                                                        viewer))
 
-    def _sequence(self, wanted: calendar.Wanted) -> str:
+    def _sequence(self, wanted: calendar.Wanted,
+                  viewer: calendar.Viewer) -> str:
         snapshot = self._snapshot()
         page, _ = self._page(snapshot, wanted)
         on_nodes = _on_nodes(page)
@@ -137,7 +143,8 @@ class Calendars:
             with self._engine.database.read() as connection:
                 generations = lease_names.read_generations(connection,
                                                            on_nodes)
-        return _sequence(snapshot, _only(generations, on_nodes))
+        return _sequence(snapshot, _only(generations, on_nodes),
+                         _loan(snapshot, wanted, viewer))
 
     def _look(self, wanted: calendar.Wanted,
               viewer: calendar.Viewer) -> Found:
@@ -155,6 +162,7 @@ class Calendars:
                     if calendar_rows.known(each, viewer, named)]
             named = _only(named, _on_nodes(page))
         purposes = self._read_purposes(page, viewer)
+        loan = _loan(snapshot, wanted, viewer)
         # NOTE: another thread, which has an older snapshot, may replace what
         # is kept at any time.
         free = self._free
@@ -163,9 +171,9 @@ class Calendars:
         return Found(
             snapshot.now, snapshot.state.margin // instants.SECOND,
             _sequence(snapshot, {ident: lease.generation
-                                 for ident, lease in named.items()}),
-            wanted, viewer, self._known(snapshot), free, page, more, named,
-            purposes)
+                                 for ident, lease in named.items()}, loan),
+            wanted, viewer, self._known(snapshot), free, loan, page, more,
+            named, purposes)
 
     def _read_purposes(self, page: Iterable[calendar_rows.Promised],
                        viewer: calendar.Viewer
@@ -211,6 +219,18 @@ class Calendars:
         return [calendar_rows.promised(here, wanted, snapshot.now,
                                        snapshot.state.margin)
                 for here in there], more
+
+
+@dataclasses.dataclass(frozen=True)
+class _Loan:
+    """Which hosts the viewer's project gets as a loan only.
+
+    :ivar hosts: the set of them.
+    :ivar until: from when on nobody but their owners can have them.
+    """
+
+    hosts: int = 0
+    until: int = bookings.FOREVER
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,23 +315,23 @@ class _Free:
 
     def __init__(self, drawn: timeline.Timeline) -> None:
         self.drawn = drawn
-        self._kept: dict[tuple[int, datetime.datetime, datetime.datetime],
-                         list[tuple[int, int]]] = {}
+        self._kept: dict[_Key, list[tuple[int, int]]] = {}
         self._steps = 0
         self._lock = threading.Lock()
 
-    def steps(self, there: _Group, wanted: calendar.Wanted
+    def steps(self, there: _Group, wanted: calendar.Wanted, loan: _Loan
               ) -> list[tuple[int, int]]:
         """Return from which second on how many of a class are free."""
-        key = (there.members, wanted.start, wanted.end)
+        lent = there.members & loan.hosts
+        loan = _Loan(lent, loan.until) if lent else _Loan()
+        key = (there.members, wanted.start, wanted.end, loan)
         found = self._kept.get(key)
         if found is None:
-            found = self._count(there, wanted)
+            found = self._count(there, wanted, loan)
             self._keep(key, found)
         return found
 
-    def _keep(self, key: tuple[int, datetime.datetime, datetime.datetime],
-              found: list[tuple[int, int]]) -> None:
+    def _keep(self, key: _Key, found: list[tuple[int, int]]) -> None:
         with self._lock:
             if key in self._kept:
                 return
@@ -322,15 +342,15 @@ class _Free:
                 self._kept[key] = found
                 self._steps += len(found)
 
-    def _count(self, there: _Group, wanted: calendar.Wanted
+    def _count(self, there: _Group, wanted: calendar.Wanted, loan: _Loan
                ) -> list[tuple[int, int]]:
         origin = instants.instant(wanted.start)
         # NOTE: the last count that begins within a second is the one with
         # which the next second begins.
         latest = {calendar_rows.second(span.start, origin): span.free
-                  for span in availability.free_counts(
-                      self.drawn, there.members, origin,
-                      instants.instant(wanted.end))}
+                  for span in availability.free_beside_loans(
+                      self.drawn, there.members, loan.hosts, loan.until,
+                      origin, instants.instant(wanted.end))}
         steps: list[tuple[int, int]] = []
         for second, free in latest.items():
             if second < wanted.seconds and (not steps
@@ -339,12 +359,23 @@ class _Free:
         return steps
 
 
-def _steps(there: _Group, free: _Free,
-           wanted: calendar.Wanted) -> calendar.Steps:
+def _loan(snapshot: snapshots.Snapshot, wanted: calendar.Wanted,
+          viewer: calendar.Viewer) -> _Loan:
+    """Return what of the hosts is free for a time only."""
+    if not wanted.loans:
+        return _Loan()
+    until = snapshot.loans.until - snapshot.state.margin
+    hosts = (snapshot.loans.to(viewer.project_id)
+             if until < instants.instant(wanted.end) else 0)
+    return _Loan(hosts, until) if hosts else _Loan()
+
+
+def _steps(there: _Group, free: _Free, wanted: calendar.Wanted,
+           loan: _Loan) -> calendar.Steps:
     return calendar.Steps(
         there.name, len(there.numbers), there.conditions,
-        free.steps(there, wanted),
-        [_steps(each, free, wanted) for each in there.in_racks]
+        free.steps(there, wanted, loan),
+        [_steps(each, free, wanted, loan) for each in there.in_racks]
         if wanted.racks else ())
 
 
@@ -379,7 +410,8 @@ def _only(read: Mapping[str, _T],
 
 
 def _sequence(snapshot: snapshots.Snapshot,
-              generations: Mapping[str, int]) -> str:
+              generations: Mapping[str, int], loan: _Loan) -> str:
+    # NOTE: which hosts are lent, the state tells; until when, the clock.
     return hashlib.sha256(repr((
-        snapshot.state.digest(), sorted(generations.items()))).encode()
-    ).hexdigest()[:32]
+        snapshot.state.digest(), sorted(generations.items()),
+        *((loan.until,) if loan.hosts else ()))).encode()).hexdigest()[:32]

@@ -97,6 +97,8 @@ class Wanted:
         may know; ``None``: all.
     :ivar racks: whether classes are told rack by rack.
     :ivar rack: only hosts in this rack, empty: in none; ``None``: all.
+    :ivar loans: whether hosts of other owners are free only for as long as
+        they are lent.
     """
 
     start: datetime.datetime
@@ -108,6 +110,7 @@ class Wanted:
     nodes: tuple[str, ...] | None = None
     racks: bool = False
     rack: str | None = None
+    loans: bool = False
 
     @property
     def seconds(self) -> int:

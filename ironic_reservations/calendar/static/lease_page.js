@@ -351,7 +351,8 @@ export class LeasePage {
           type: 'button', 'aria-label': `Give back ${name}`,
           onclick: () => this.giveBack(reservation, node, name)},
         'give back')),
-      element('td', {}, node.state),
+      element('td', {}, node.state, ...(node.lent_until ? [
+        ', lent until ', timeElement(read(node.lent_until))] : [])),
       element('td', {}, known?.provision_state ?? '–',
               known?.maintenance ? ', maintenance' : ''));
   }

@@ -90,7 +90,7 @@ class LeasePlan:
         yield self._events(options)
         for reservation in plan['reservations']:
             yield text.Text()
-            yield from _reservation(reservation, options)
+            yield from _reservation(reservation, options, self._local)
 
     def _now_is(self, start: datetime.datetime,
                 end: datetime.datetime) -> str:
@@ -156,7 +156,7 @@ def _moved(each: Mapping[str, Any]) -> str:
 
 
 def _reservation(reservation: Mapping[str, Any],
-                 options: console.ConsoleOptions
+                 options: console.ConsoleOptions, local: bool
                  ) -> Iterator[console.RenderableType]:
     yield text.Text.assemble(
         'Reservation ', (reservation['id'], 'bold'), '  ',
@@ -173,6 +173,14 @@ def _reservation(reservation: Mapping[str, Any],
         nodes.add_row(node['name'] or '-', node['uuid'],
                       _styled(node['state']), node['provision_state'] or '-')
     yield nodes
+    for until in sorted({node['lent_until'] for node in reservation['nodes']
+                         if node.get('lent_until')}):
+        those = ', '.join(node['name'] or node['uuid']
+                          for node in reservation['nodes']
+                          if node.get('lent_until') == until)
+        yield text.Text(
+            f'Lent by another project, as of now until '
+            f'{times.shown(times.told(until), local)} at the latest: {those}')
 
 
 def _wanted(reservation: Mapping[str, Any]) -> str:

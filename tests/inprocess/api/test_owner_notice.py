@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pathlib
 import re
@@ -28,6 +29,15 @@ _OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
 _OWNER = {'x_roles': 'member,reader',
           'x_project_id': 'b2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
 _OTHER = {**_OWNER, 'x_project_id': 'a2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
+_OLD, _NEW = 'baremetal-reservation 1.16', 'baremetal-reservation 1.17'
+
+
+
+def _ahead(hours: int) -> str:
+    """Return a time in some hours, as requests have it."""
+    then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+        hours=hours)
+    return then.strftime('%Y-%m-%d %H:%M')
 
 
 def _examples() -> tuple[Any, Any]:
@@ -64,6 +74,35 @@ class TestOwnerNotice(testtools.TestCase):
                          [each['code'] for each in details['reasons']])
         self.assertNotIn(_OWNER['x_project_id'], json.dumps(refused))
         self._send(201, _OWNER, owners)
+
+    def test_plan_and_calendar_tell_since_1_17(self) -> None:
+        """As before in older versions, and to the owner."""
+        for who, lent in ((_OTHER, True), (_OWNER, False)):
+            made = self._send(201, who, {
+                'name': 'short', 'start_date': _ahead(1),
+                'end_date': _ahead(2), 'reservations': [
+                    {'resource_type': 'physical:host', 'min': 1, 'max': 1}]}
+            )['lease']
+            path = f'/v1/leases/{made["id"]}'
+            new, old = (self._read(path, who, f'reservation 1.0, {version}')[
+                'lease']['reservations'][0]['nodes'][0]
+                for version in (_NEW, _OLD))
+            self.assertEqual({'uuid', 'state'}, old.keys())
+            self.assertEqual({'uuid', 'state', 'lent_until'}, new.keys())
+            self.assertIs(lent, new['lent_until'] is not None)
+            self.assertEqual(204, world.request(
+                self.served, 'DELETE', path, **who).status)
+        path = '/v1/calendar?from=2050-01-01T00:00Z&to=2050-01-02T00:00Z'
+        for who, version, free in ((_OTHER, _NEW, 0), (_OPERATOR, _NEW, 0),
+                                   (_OWNER, _NEW, 1), (_OTHER, _OLD, 1)):
+            found = self._read(path, who, version)['calendar']
+            self.assertEqual([[0, free]], found['classes'][0]['steps'])
+
+    def _read(self, path: str, who: dict[str, str], version: str) -> Any:
+        answer = world.request(self.served, 'GET', path, version=version,
+                               **who)
+        self.assertEqual(200, answer.status, answer.body)
+        return answer.json
 
     def test_only_its_own_nodes_may_a_project_ask_for(self) -> None:
         """Nobody finds out who owns the nodes."""

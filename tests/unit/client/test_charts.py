@@ -231,6 +231,18 @@ class LeasePlanTest(testtools.TestCase):
                       '10 GB of disk, on hosts with ["==", "$gpu", "h100"]'):
             self.assertIn(words, told)
 
+    def test_nodes_that_are_lent(self):
+        """Until when, below the nodes."""
+        one, other = LEASE['reservations'][0]['nodes']
+        plan = {**LEASE, 'reservations': [{
+            **LEASE['reservations'][0], 'nodes': [
+                {**one, 'lent_until': '2030-02-01T10:30:00.000000'},
+                {**other, 'lent_until': None}]}]}
+        self.assertEqual(
+            'Lent by another project, as of now until 2030-02-01 10:30:00 UTC '
+            'at the latest: gold-1',
+            drawn(lease.LeasePlan(plan, NOON), width=120)[-1])
+
     def test_leases_that_would_make_room(self):
         """Own ones by name, those of others by their number."""
         own = [{'name': 'open', 'slides': 4 * 3600, 'nodes': []},

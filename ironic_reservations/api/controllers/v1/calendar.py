@@ -61,7 +61,8 @@ class CalendarController(rest.Controller):
         """Show a window of the calendar."""
         self._enforcer.authorize(call.context, _POLICY + 'get',
                                  {'project_id': call.context.project_id})
-        wanted, viewer = self._wanted(call.query), self._viewer(call)
+        wanted = self._wanted(call.query, call.minor)
+        viewer = self._viewer(call)
         asked = (call.minor, wanted, viewer, self._base(call))
         if conditional.has_any(call.environ):
             tag = _tag(self._calendars.sequence(wanted, viewer), *asked)
@@ -72,7 +73,7 @@ class CalendarController(rest.Controller):
             call.environ, _tag(found.sequence, *asked),
             {'calendar': self._document(call, wanted, viewer, found)})
 
-    def _wanted(self, asked: Any) -> model.Wanted:
+    def _wanted(self, asked: Any, minor: int) -> model.Wanted:
         now = self._engine.clock()
         start = lease_body.at(basic.given(asked.from_), now)
         if start is None:
@@ -88,7 +89,7 @@ class CalendarController(rest.Controller):
             bool(basic.given(asked.rows)), basic.given(asked.marker),
             min(basic.given(asked.limit) or most, most),
             basic.given(asked.node), bool(basic.given(asked.racks)),
-            basic.given(asked.rack))
+            basic.given(asked.rack), minor >= versions.LOANS)
 
     def _viewer(self, call: expose.Call) -> model.Viewer:
         own = {'project_id': call.context.project_id}

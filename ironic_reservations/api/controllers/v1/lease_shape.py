@@ -17,6 +17,8 @@ anything cleverer would take longer than reading them from the database.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+import datetime
 import functools
 from typing import Any
 
@@ -27,9 +29,13 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 
-def shape(lease: leases.Lease, **more: Any) -> dict[str, Any]:
+def shape(lease: leases.Lease,
+          lent: Mapping[str, datetime.datetime] | None = None,
+          **more: Any) -> dict[str, Any]:
     """Return what clients get of a lease.
 
+    :param lent: until when it could have nodes of other owners; ``None``: the
+        client's version does not tell.
     :param more: what the client's version has besides.
     """
     updated = lease.updated_at
@@ -46,7 +52,7 @@ def shape(lease: leases.Lease, **more: Any) -> dict[str, Any]:
         'degraded': lease.degraded,
         'created_at': dates.write_short(lease.created_at),
         'updated_at': None if updated is None else dates.write_short(updated),
-        'reservations': [_reservation(lease.id, each)
+        'reservations': [_reservation(lease.id, each, lent)
                          for each in lease.reservations],
         'events': _events(lease.id, lease.events),
         'waiting': lease.waiting,
@@ -90,8 +96,9 @@ def moved(lease: rehearsal.Moved) -> dict[str, Any]:
     }
 
 
-def _reservation(lease_id: str,
-                 reservation: leases.LeaseReservation) -> dict[str, Any]:
+def _reservation(lease_id: str, reservation: leases.LeaseReservation,
+                 lent: Mapping[str, datetime.datetime] | None
+                 ) -> dict[str, Any]:
     updated = reservation.updated_at
     common = {
         'id': reservation.id,
@@ -104,8 +111,7 @@ def _reservation(lease_id: str,
         'created_at': dates.write_short(reservation.created_at),
         'updated_at': None if updated is None else dates.write_short(updated),
         'resource_properties': reservation.resource_properties,
-        'nodes': [{'uuid': each.node_uuid, 'state': each.state.value}
-                  for each in reservation.bookings],
+        'nodes': [_node(each, lent) for each in reservation.bookings],
     }
     if reservation.instances is not None:
         return {**common, **_instances(reservation.instances)}
@@ -116,6 +122,16 @@ def _reservation(lease_id: str,
         'min': reservation.least,
         'max': reservation.most,
     }
+
+
+def _node(booking: leases.NodeBooking,
+          lent: Mapping[str, datetime.datetime] | None) -> dict[str, Any]:
+    shape = {'uuid': booking.node_uuid, 'state': booking.state.value}
+    if lent is None:
+        return shape
+    until = lent.get(booking.node_uuid)
+    return {**shape,
+            'lent_until': None if until is None else dates.write(until)}
 
 
 def _instances(wanted: instance_reservations.InstanceReservation

@@ -40,6 +40,7 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.leases import lent as lease_lent
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.model import leases
 
@@ -208,8 +209,10 @@ def _shaped(engine: Engine, call: expose.Call,
     if minor < versions.DEGRADED:
         return [lease_shape.shape(each) for each in found]
     reasons = lease_health.reasons(engine, found)
+    lent = lease_lent.read(engine, found) if minor >= versions.LOANS else None
     return [lease_shape.shape(
-        each, degraded_reason=reasons.get(each.id),
+        each, None if lent is None else lent.get(each.id, {}),
+        degraded_reason=reasons.get(each.id),
         **(lease_shape.dates_left_open(each) if minor >= versions.FLEXIBLE
            else {}), **(lease_shape.queue(each) if minor >= versions.QUEUE
                         else {})) for each in found]
