@@ -49,7 +49,7 @@ class Times:
 FAULTS: Mapping[str, int] = {
     'kill': 2, 'stop': 4, 'hold': 6, 'hold_rpc': 4, 'cut': 2, 'refuse': 1,
     'swallow': 4, 'stop_at_commit': 4, 'kill_at_commit': 2, 'hold_write': 6,
-    'restart_database': 8}
+    'restart_database': 4}
 #: How often each of the small ones is, which hit one request, one
 #: transaction, or a process for a moment.
 GUSTS: Mapping[str, int] = {
@@ -157,8 +157,8 @@ class Mix:
                    leisure=(0.05, 0.6), lengths=(15, 25, 40, 75),
                    open_dates=0.25, queued=0.4,
                    no_show={'silver': 8}, booking=True,
-                   of_class={'gold': 3, 'silver': 3},
-                   reserved_of_class={'gold': 2}, owned=0.4, owner_notice=90)
+                   of_class={'gold': 2, 'silver': 2},
+                   reserved_of_class={'gold': 1}, owned=0.4, owner_notice=90)
 
 
 @dataclasses.dataclass(frozen=True)

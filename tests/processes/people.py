@@ -20,7 +20,7 @@ import uuid
 
 TENANTS = 16
 #: So many of them, the last ones, are of one project.
-TOGETHER = 4
+TOGETHER = 6
 _EVERY_ROLE = ('admin', 'manager', 'member', 'reader')
 
 

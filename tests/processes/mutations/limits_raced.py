@@ -1,0 +1,31 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Two requests of one project do not wait for each other."""
+
+from __future__ import annotations
+
+from ironic_reservations.engine.leases import limits
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={'hold_write': 1}, aims=('INTO leases', 'UPDATE nodes'),
+    pause=(0.2, 0.8), lives={'lease': 1}, instances=0.0, all_hosts=1.0,
+    lengths=(10,), leisure=(0.05, 0.3), of_class={'gold': 1, 'silver': 1}))
+
+
+def apply() -> None:
+    """Break this process."""
+    assert limits.queue_up and limits.check_again
+    limits.queue_up = lambda *arguments: None
+    limits.check_again = lambda *arguments: None
