@@ -262,7 +262,7 @@ class Cloud(fixtures.Fixture):
             f'http://127.0.0.1:{port}/' if port else None, {
                 **self._environment,
                 'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(ours)},
-            self._release(name), listens))
+            self._release(name), listens, alone=role == 'all'))
         return port
 
     def _reconciler(self, name: str) -> None:

@@ -32,6 +32,8 @@ from tests.processes import wall_clock
 from tools import child
 
 _ROOT = pathlib.Path(__file__).parents[2]
+#: Names a file: a process reads its code, and waits for that.
+GO_VARIABLE = 'STORM_GO'
 #: The thread that all processes are started by: each of them is killed once
 #: the thread that has started it ends, see :func:`.served.end_with_us`.
 NURSERY = futures.ThreadPoolExecutor(1, 'nursery')
@@ -47,13 +49,16 @@ class Process:
     :param url: where it answers once it serves; ``None`` where it does not.
     :param path: where it looks for packages first.
     :param listens: where it takes connections, if it does not answer there.
+    :param alone: whether nobody stands in for it: the next one waits with all
+        its code read, as under a supervisor that keeps one ready.
     """
 
     def __init__(self, role: str, name: str, folder: pathlib.Path,
                  arguments: tuple[str, ...], url: str | None = None,
                  environment: dict[str, str] | None = None,
                  path: tuple[pathlib.Path, ...] = (),
-                 listens: tuple[str, int] | None = None) -> None:
+                 listens: tuple[str, int] | None = None,
+                 alone: bool = False) -> None:
         self.role = role
         self.name = name
         self.url = url
@@ -67,6 +72,9 @@ class Process:
         self._listens = listens
         self._path = (*path, folder / 'site', _ROOT)
         self._child: child.Child | None = None
+        self._alone = alone
+        self._next: child.Child | None = None
+        self._number = 0
         self._over = False
         # NOTE: one is not killed while it is being started.
         self._lock = threading.RLock()
@@ -119,16 +127,29 @@ class Process:
             self.set_clock(off)
             self.stopped = False
             self._went_on_at = time.monotonic()
-            self._child = NURSERY.submit(
-                child.Child, self.name,
-                [sys.executable, '-W', 'ignore', '-m',
-                 'tests.processes.served', self.role, *self._arguments],
-                self._folder, self.log_file, {
-                    **self._environment,
-                    'PYTHONPATH': os.pathsep.join(map(str, self._path)),
-                    recorder.VARIABLE: str(
-                        self._folder / f'done-{self.name}.jsonl'),
-                    wall_clock.VARIABLE: str(self._clock)}).result()
+            self._child = self._next or self._make()
+            self._go.touch()
+            if self._alone:
+                self._number += 1
+                self._next = self._make()
+
+    @property
+    def _go(self) -> pathlib.Path:
+        """A file that is there once the next one may begin."""
+        return self._folder / f'{self.name}.go-{self._number}'
+
+    def _make(self) -> child.Child:
+        return NURSERY.submit(
+            child.Child, self.name,
+            [sys.executable, '-W', 'ignore', '-m',
+             'tests.processes.served', self.role, *self._arguments],
+            self._folder, self.log_file, {
+                **self._environment,
+                'PYTHONPATH': os.pathsep.join(map(str, self._path)),
+                GO_VARIABLE: str(self._go),
+                recorder.VARIABLE: str(
+                    self._folder / f'done-{self.name}.jsonl'),
+                wall_clock.VARIABLE: str(self._clock)}).result()
 
     def set_clock(self, off: float) -> None:
         """Set its wall clock, also while it runs.
@@ -194,6 +215,9 @@ class Process:
         with self._lock:
             self.kill()
             self._over = True
+            if self._next is not None:
+                self._next.kill()
+                self._next = None
 
     def _signal(self, number: signal.Signals) -> None:
         assert self._child is not None

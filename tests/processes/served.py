@@ -36,10 +36,13 @@ from keystonemiddleware import fixture
 
 from tests.processes import mutations
 from tests.processes import people
+from tests.processes import process
 from tests.processes import recorder
 from tests.processes import wall_clock
 
 _ALL_IN_ONE = 'ironic'
+#: How often one looks whether it is its turn, in seconds.
+_OFTEN = 0.02
 #: Of prctl(2).
 _PR_SET_PDEATHSIG = 1
 
@@ -123,6 +126,19 @@ class _Reconciler:
         self._program.main(sys.argv[1:])
 
 
+def _read_code(role: str) -> None:
+    """Import what takes long, and wait until it is this one's turn."""
+    if role == 'all':
+        for name in ('ironic.common.service', 'ironic.common.wsgi_service',
+                     'ironic.conductor.rpc_service', 'ironic.api.app',
+                     'ironic_reservations.api.middleware.front',
+                     'ironic_reservations.cmd.reconciler'):
+            importlib.import_module(name)
+    go = os.environ.get(process.GO_VARIABLE)
+    while go and not os.path.exists(go):
+        time.sleep(_OFTEN)
+
+
 _ROLES = {'api': _api, 'conductor': _conductor, 'all': _all_in_one,
           'reconciler': _Reconciler}
 
@@ -133,6 +149,7 @@ def main() -> None:
     role = sys.argv.pop(1)
     if role != 'reconciler':
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    _read_code(role)
     broken = os.environ.get(mutations.VARIABLE)
     if broken and role != 'conductor':
         mutations.apply(broken)
