@@ -154,7 +154,8 @@ class Mix:
     def of_all(cls) -> Mix:
         """Return the mix of a storm that looks for whatever there is."""
         return cls(gusting=4, trouble=0.12, all_hosts=0.5,
-                   leisure=(0.05, 0.6), lengths=(15, 25, 40, 75),
+                   leisure=(0.05, 0.6), lengths=(10, 15, 15, 25, 40, 75),
+                   classes={'gold': 8, 'silver': 6},
                    open_dates=0.25, queued=0.4,
                    no_show={'silver': 8}, booking=True,
                    of_class={'gold': 2, 'silver': 2},
