@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 import dataclasses
 import http.client
@@ -181,3 +182,14 @@ class GuardTestCase(testtools.TestCase):
             ('available', None, None),
             (node['provision_state'], node['target_provision_state'],
              node['instance_uuid']), message)
+
+
+class WithUsers(GuardTestCase):
+    """Users and passwords, of which our own client has those of bob."""
+
+    users: dict[str, str] | None = {'alice': 'secret', 'bob': 'hidden'}
+    reservations: dict[str, dict[str, object]] = {'ironic': {
+        'auth_type': 'http_basic', 'username': 'bob', 'password': 'hidden',
+        'endpoint': 'http://not.asked.invalid'}}
+    identity = {'Authorization': 'Basic ' + base64.b64encode(
+        b'alice:secret').decode()}

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import uuid
 
@@ -59,14 +58,7 @@ class DoorTestCase(base.GuardTestCase):
         return reply
 
 
-class BasicTestCase(DoorTestCase):
-
-    users = {'alice': 'secret', 'bob': 'hidden'}
-    reservations = {'ironic': {
-        'auth_type': 'http_basic', 'username': 'bob', 'password': 'hidden',
-        'endpoint': 'http://not.asked.invalid'}}
-    identity = {'Authorization': 'Basic ' + base64.b64encode(
-        b'alice:secret').decode()}
+class BasicTestCase(base.WithUsers, DoorTestCase):
 
     def test_user_of_ironic_signs_in(self):
         node, = self.enroll()

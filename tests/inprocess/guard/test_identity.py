@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import base64
 import uuid
 
 from tests.inprocess.guard import base
@@ -162,14 +161,7 @@ class KeystoneTestCase(base.GuardTestCase):
         self.wait_for(lambda: self.reservation(proof).status == 404)
 
 
-class BasicTestCase(base.GuardTestCase):
-
-    users = {'alice': 'secret', 'bob': 'hidden'}
-    reservations = {'ironic': {
-        'auth_type': 'http_basic', 'username': 'bob', 'password': 'hidden',
-        'endpoint': 'http://not.asked.invalid'}}
-    identity = {'Authorization': 'Basic ' + base64.b64encode(
-        b'alice:secret').decode()}
+class BasicTestCase(base.WithUsers):
 
     def test_users_of_ironic_are_users_here(self):
         node, = self.enroll()

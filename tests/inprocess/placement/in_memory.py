@@ -99,7 +99,8 @@ def put_traits(sender: adapter.Adapter, client: placement.Placement,
     there = client.provider(provider)
     assert there is not None
     for trait in traits:
-        put(f'/traits/{trait}')
+        if trait.startswith('CUSTOM_'):
+            put(f'/traits/{trait}')
     put(f'/resource_providers/{provider}/traits', {
         'resource_provider_generation': there.generation,
         'traits': list(traits)})

@@ -17,8 +17,6 @@ from __future__ import annotations
 from concurrent import futures
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.leases import create as lease_create
@@ -26,7 +24,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
-from tests.real import databases
+from tests.real import migrated
 
 _AT_ONCE = 8
 _MOST = 3
@@ -39,10 +37,7 @@ class _AtOnce:
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.leasing = leasing.Leasing(self.useFixture(world.World(
             url, ironic__confirm='mirror', leases__project_limits=True,
             leases__max_hosts_per_project=_MOST,

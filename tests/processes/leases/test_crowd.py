@@ -27,8 +27,6 @@ import fixtures
 from testtools import content
 
 from ironic_reservations import clock
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
@@ -38,7 +36,7 @@ from tests import leasing
 from tests import world
 from tests.processes.leases import crowd
 from tests.processes.leases import small_ironic
-from tests.real import databases
+from tests.real import migrated
 from tests.real import receivers
 
 NODES = 12
@@ -63,10 +61,7 @@ class _Crowd:
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.ironic = self.useFixture(small_ironic.SmallIronic(NODES))
         self.receiver = self.useFixture(receivers.Receiver())
         self.world = self.useFixture(world.World(

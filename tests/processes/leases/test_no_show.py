@@ -29,8 +29,6 @@ import sqlalchemy as sa
 from testtools import content
 
 from ironic_reservations import clock
-from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
@@ -42,7 +40,7 @@ from tests import world
 from tests.processes.leases import crowd
 from tests.processes.leases import no_show
 from tests.processes.leases import small_ironic
-from tests.real import databases
+from tests.real import migrated
 
 LEASES = 40
 PROCESSES = 2
@@ -60,10 +58,7 @@ class _Race:
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = connection.Database(world.configured(url))
-        migrate.upgrade(database)
-        database.close()
+        url = self.useFixture(migrated.Database(self.kind)).url
         self.ironic = self.useFixture(small_ironic.SmallIronic(LEASES))
         self.world = self.useFixture(world.World(
             url, **no_show.options(self.ironic.url)))

@@ -25,6 +25,7 @@ from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import slides
+from tests.judges import nearest
 from tests.judges import oracle
 
 LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000,
@@ -58,23 +59,8 @@ def _possible(case):
                          [demand.least for demand in case.demands])
 
 
-def _first(cases):
-    return next((case.demands for case in cases if _possible(case)), None)
 
 
-def _with(case, change):
-    return dataclasses.replace(case, demands=tuple(map(change,
-                                                       case.demands)))
-
-
-def _shifted(case, shift):
-    return _with(case, lambda each: dataclasses.replace(
-        each, start=each.start + shift, end=each.end + shift))
-
-
-def _cut(case, end):
-    return _with(case, lambda each: dataclasses.replace(
-        each, end=min(end, each.end)))
 
 
 class TestPlans(testtools.TestCase):
@@ -107,20 +93,11 @@ class TestPlans(testtools.TestCase):
             self.assertIsInstance(
                 planning.plan(case.timeline, offer.demands), plans.Plan)
         made = {offer.kind: offer.demands for offer in found if offer.nearest}
-        begin = max(demand.start for demand in case.demands)
-        end = max(demand.end for demand in case.demands)
-        self.assertEqual(
-            _first(_shifted(case, shift)
-                   for shift in range(1, LATEST - end + 1)),
-            made.get(Kind.LATER))
-        self.assertEqual(
-            _first(_shifted(case, -shift) for shift in range(
-                1, min(demand.start for demand in case.demands)
-                - EARLIEST + 1)),
-            made.get(Kind.EARLIER))
-        self.assertEqual(
-            _first(_cut(case, cut) for cut in range(end - 1, begin, -1)),
-            made.get(Kind.SHORTER))
+        self.assertEqual((
+            nearest.later(case, LATEST, _possible),
+            nearest.earlier(case, EARLIEST, _possible),
+            nearest.shorter(case, _possible)), tuple(map(made.get, (
+                Kind.LATER, Kind.EARLIER, Kind.SHORTER))))
 
     @hypothesis.settings(max_examples=150, deadline=None)
     @hypothesis.given(_lent(), st.integers(0, 5))

@@ -12,7 +12,6 @@
 
 """Counter-offers: accepted as they are, and nothing nearer would be."""
 
-import dataclasses
 
 import hypothesis
 import testtools
@@ -23,6 +22,7 @@ from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
+from tests.judges import nearest
 from tests.judges import oracle
 
 LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000,
@@ -31,17 +31,6 @@ EARLIEST, LATEST = 0, 18
 Kind = offers.Kind
 
 
-def _shifted(case, shift):
-    return dataclasses.replace(case, demands=tuple(
-        dataclasses.replace(demand, start=demand.start + shift,
-                            end=demand.end + shift)
-        for demand in case.demands))
-
-
-def _cut(case, end):
-    return dataclasses.replace(case, demands=tuple(
-        dataclasses.replace(demand, end=min(end, demand.end))
-        for demand in case.demands))
 
 
 def _fewer(case):
@@ -66,9 +55,6 @@ def _possible(case):
     return oracle.exists(case, [demand.least for demand in case.demands])
 
 
-def _first(cases):
-    return next((case.demands for case in cases if _possible(case)), None)
-
 
 class TestOffers(testtools.TestCase):
     """For nodes of Ironic, for compute hosts, and for both together."""
@@ -84,20 +70,11 @@ class TestOffers(testtools.TestCase):
             self.assertIsInstance(
                 planning.plan(case.timeline, offer.demands), plans.Plan)
         made = {offer.kind: offer.demands for offer in found if offer.nearest}
-        begin = max(demand.start for demand in case.demands)
-        end = max(demand.end for demand in case.demands)
-        self.assertEqual(
-            _first(_shifted(case, shift)
-                   for shift in range(1, LATEST - end + 1)),
-            made.get(Kind.LATER))
-        self.assertEqual(
-            _first(_shifted(case, -shift) for shift in range(
-                1, min(demand.start for demand in case.demands)
-                - EARLIEST + 1)),
-            made.get(Kind.EARLIER))
-        self.assertEqual(
-            _first(_cut(case, cut) for cut in range(end - 1, begin, -1)),
-            made.get(Kind.SHORTER))
+        self.assertEqual((
+            nearest.later(case, LATEST, _possible),
+            nearest.earlier(case, EARLIEST, _possible),
+            nearest.shorter(case, _possible)), tuple(map(made.get, (
+                Kind.LATER, Kind.EARLIER, Kind.SHORTER))))
         self.assertEqual(_fewer(case), made.get(Kind.FEWER) and [
             demand.least for demand in made[Kind.FEWER]])
 
@@ -105,11 +82,8 @@ class TestOffers(testtools.TestCase):
     @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
     def test_soonest_start_is_the_first_that_is_possible(self, case):
         offer = offers.soonest(case.timeline, case.demands, LATEST, LIMITS)
-        end = max(demand.end for demand in case.demands)
-        self.assertEqual(
-            _first(_shifted(case, shift)
-                   for shift in range(LATEST - end + 1)),
-            offer and offer.demands)
+        self.assertEqual(nearest.later(case, LATEST, _possible, 0),
+                         offer and offer.demands)
 
     def test_only_what_is_asked_for_is_offered(self):
         there = (bookings.Booking('there', 5, 9, 0, 1),)
