@@ -108,6 +108,30 @@ def of_window(place: int, host_id: int,
         'at': window.starts_at.isoformat(), 'blockers': []}, None)
 
 
+def of_overtaken(place: int, host_id: int, end: datetime.datetime,
+                 cause: plans.Cause) -> errors.LeaseRefused:
+    """Make the answer to who would keep a host that another cannot give up.
+
+    NOTE: what the other lease asks for, and when, is not told.
+
+    :param place: which of the reservations of the lease has the host.
+    :param end: until when it would keep it.
+    :param cause: why no other host was found for the other lease.
+    """
+    # NOTE: where no host is like that, none is free either.
+    code = (plans.Cause.SHORTAGE if cause.proved else cause).value
+    return _unchanged({
+        'code': code, 'detail':
+        f'Reservation {place} cannot keep host {host_id}, which cannot be '
+        f'used at present, until {offers.shown(end)}: another lease has been '
+        'promised it within that time, and '
+        + ('there is no other host for that one.' if cause.proved else
+           'no other host was found for that one before the search stopped '
+           'at its limit: the request may be possible.'),
+        'reservation': place, 'hosts_short': 1, 'proved': cause.proved,
+        'at': None, 'blockers': []}, None)
+
+
 def of_loan(place: int, host_id: int, until: datetime.datetime,
             end: datetime.datetime,
             latest: datetime.datetime | None) -> errors.LeaseRefused:

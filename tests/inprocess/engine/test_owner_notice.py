@@ -223,8 +223,18 @@ class TestOwnerNotice(world.TestCase):
         refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
                                     made, end=5)
         reason, = refused.details['reasons']
-        self.assertEqual('no_host_matches', reason['code'])
+        self.assertEqual(('shortage', True, None, []), tuple(
+            reason[key] for key in ('code', 'proved', 'at', 'blockers')))
+        until = leasing.at(5).strftime('%Y-%m-%d %H:%M')
+        self.assertIn(f'which cannot be used at present, until {until}',
+                      reason['detail'])
+        self.assertIn('there is no other host for that one.',
+                      reason['detail'])
         self.assertNotIn('own', reason['detail'])
+        for hour in (4, 9):
+            # When the other lease is, is nothing that is told.
+            self.assertNotIn(leasing.at(hour).strftime('%H:%M'),
+                             str(refused.details) + str(refused))
 
     def test_lease_that_has_not_started_goes_elsewhere_when_it_is_longer(self):
         made = self.leasing.create(1, 3)

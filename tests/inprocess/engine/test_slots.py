@@ -137,6 +137,17 @@ class TestSlots(world.TestCase):
                 leasing.at(first) + datetime.timedelta(
                     minutes=10 if first == 4 else 0), slots[0])
 
+    def test_slots_are_within_the_limit_of_a_class_that_is_a_number(self):
+        """A lease that asks for 4 counts for 4.0, too."""
+        self.leasing.hosts(3, resource_class='4')
+        self.leasing.create(1, 2, leasing.wish(
+            properties=leasing.of_class('4')))
+        for name, first in (('4', 2), ('4.0', 2), ('4.1', 1)):
+            slots = self.slots(1, 9, 1, 1, caller=availability.Caller(
+                leasing.PROJECT, limits.Limits(
+                    max_hosts_per_class={name: 1})), resource_class='4')
+            self.assertEqual(first, 1 + (slots[0] > leasing.at(1)), name)
+
     def test_slots_are_within_the_limits_of_the_project(self):
         """What is refused for them is no slot, though there is room."""
         self.leasing.hosts(3)

@@ -12,6 +12,7 @@
 
 """Notices reach webhooks: each one, signed, and nobody else."""
 
+import datetime
 import pathlib
 import runpy
 import time
@@ -31,6 +32,8 @@ from ironic_reservations.engine import notice_text
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import outbox
 from ironic_reservations.engine import webhooks
+from ironic_reservations.engine.leases import create
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
 from tests import world
@@ -345,6 +348,26 @@ class TestSoon(_Case):
         self.deliver()
         self.assertEqual(leasing.at(4).isoformat(),
                          self.receiver.taken[1]['data']['start_date'])
+
+    def test_told_again_only_where_it_has_slid(self):
+        """By itself, to make room for another; and once for each start."""
+        self.leasing.end(self.made)
+        loose = create.create(self.engine, leasing.ask(
+            3, 4, flexible=leases.Flexible(
+                leasing.at(9), datetime.timedelta(hours=1), 0)))
+        self.assertEqual(['ended', 'before_start'], self._told(2.5))
+        for begin, start in ((6, 3), (3, 3.25)):
+            create.create(self.engine, leasing.ask(begin, begin + 0.25,
+                                                   project_id='theirs'))
+            self.assertEqual(leasing.at(start),
+                             self.leasing.reload(loose).start)
+            self._told(2.5)
+        self.deliver()
+        self.assertEqual(
+            [leasing.at(3).isoformat(), leasing.at(3.25).isoformat()],
+            sorted(each['data']['start_date'] for each in self.receiver.taken
+                   if each['type'] == 'lease.before_start'
+                   and each['data']['lease_id'] == loose.id))
 
     def test_one_that_is_no_more_is_not_told_of(self):
         self.leasing.end(self.made)

@@ -66,12 +66,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     demands = [*staying, *moving, *growing]
     outcome = planning.plan(free, demands)
     if isinstance(outcome, plans.Refusal):
-        if outcome.demand.id in {demand.id for demand in moving}:
-            # NOTE: what another lease is lent, and by whom, is nothing
-            # that who asks for this one could do anything about.
-            outcome = dataclasses.replace(
-                outcome, demand=dataclasses.replace(outcome.demand,
-                                                    lent=0))
+        unusable.check_homes(task, units, moving, outcome)
         # NOTE: which bookings of others have to move depends on the end;
         # so where some have to, no earlier end is known to be possible.
         raise task.refusal(outcome, free, () if moving else demands)

@@ -166,16 +166,21 @@ class Task:
         :param demands: all that has to be served, or nothing where that
             depends on the end.
         """
-        if refused.cause.proved and self._others_are_loose(refused.demand):
-            # NOTE: nobody slides for a change, so that is no proof.
-            refused = dataclasses.replace(refused,
-                                          cause=plans.Cause.SEARCH_LIMIT)
+        refused = self.judged(refused)
         key = refused.demand.id.partition(':')[0]
         place = [each.id for each in self.after.reservations].index(key)
         return lease_refused.of_change(
             self.snapshot, self.before.project_id, place,
             self.after.reservations[place], refused,
             self._latest_end(free, demands))
+
+    def judged(self, refused: plans.Refusal) -> plans.Refusal:
+        """Return a refusal that is told as proved only if it is."""
+        if refused.cause.proved and self._others_are_loose(refused.demand):
+            # NOTE: nobody slides for a change, so that is no proof.
+            return dataclasses.replace(refused,
+                                       cause=plans.Cause.SEARCH_LIMIT)
+        return refused
 
     def _others_are_loose(self, demand: bookings.Demand) -> bool:
         """Return whether leases are near whose dates are open."""

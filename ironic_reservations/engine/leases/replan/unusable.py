@@ -31,6 +31,7 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import plans
 from ironic_reservations.planner import standing
 
 
@@ -97,6 +98,25 @@ def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
              for other in _overtaken(task, row, kept)}
     units = _units(task, found)
     return units, [_home(task, found[unit[0]], unit) for unit in units]
+
+
+def check_homes(task: task_module.Task,
+                units: Sequence[Sequence[leases.NodeBooking]],
+                moving: Sequence[bookings.Demand],
+                refused: plans.Refusal) -> None:
+    """Check that it is not for those who have to make room.
+
+    :param units: as :func:`overtaken` returns them, as the next.
+    :param refused: why the lease cannot be planned.
+    :raises LeaseRefused: there is no other host for one of them.
+    """
+    for unit, demand in zip(units, moving, strict=True):
+        if demand.id == refused.demand.id:
+            place = [each.id for each in task.after.reservations].index(
+                demand.id.partition(':')[0])
+            raise lease_refused.of_overtaken(
+                place, task.snapshot.standing(task.number(unit[0])).host.id,
+                task.after.end, task.judged(refused).cause)
 
 
 def _units(task: task_module.Task, rows: Iterable[leases.NodeBooking]
