@@ -38,6 +38,8 @@ from ironic_reservations.model import facts
 from tests import world
 
 PROOF = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
+#: The token of an administrator.
+SYSTEM = 'system'
 
 
 class SmallIronic:
@@ -49,6 +51,7 @@ class SmallIronic:
         what was asked for is kept in ``late``.
     :ivar late: changes that a conductor has yet to carry out.
     :ivar done: the changes that were carried out, as (method, path).
+    :ivar hidden: the nodes that nobody may see.
     """
 
     def __init__(self, nodes: world.StandInIronic) -> None:
@@ -57,10 +60,13 @@ class SmallIronic:
         self.answers: dict[str, list[int]] = {}
         self.late: list[Callable[[], tuple[int, Any]]] = []
         self.done: list[tuple[str, str]] = []
+        self.hidden: set[str] = set()
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> list[bytes]:
         method, path = environ['REQUEST_METHOD'], environ['PATH_INFO']
+        # NOTE: as keystonemiddleware does, of whoever is known.
+        environ |= known(environ.get('HTTP_X_AUTH_TOKEN'))
         size = int(environ.get('CONTENT_LENGTH') or 0)
         raw = environ['wsgi.input'].read(size) if size else b''
         body = json.loads(raw) if raw else None
@@ -93,7 +99,8 @@ class SmallIronic:
                 self._show(node) for node in self._nodes.there.values()
                 if wanted in ([], [str(node.maintenance).lower()])]}
         node = self._nodes.there.get(parts[2])
-        return (404, None) if node is None else (200, self._show(node))
+        return ((404, None) if node is None or node.uuid in self.hidden
+                else (200, self._show(node)))
 
     def _show(self, node: facts.Node) -> dict[str, Any]:
         return {**_shown(node),
@@ -114,9 +121,12 @@ class SmallIronic:
         if parts[3:] == ['maintenance']:
             self._nodes.why.pop(uuid, None)
             if method == 'PUT':
-                self._nodes.why[uuid] = body['reason']
+                self._nodes.why[uuid] = (body or {}).get('reason')
             self._nodes.change(uuid, maintenance=method == 'PUT')
             return 202, None
+        if method == 'DELETE':
+            self._nodes.remove(uuid)
+            return 204, None
         if method == 'PATCH':
             for each in body:
                 self._nodes.change(uuid, **{each['path'].strip('/'):
@@ -160,11 +170,12 @@ class TestCase(world.TestCase):
         (self.node,) = self.world.enrol(resource_class='gold')
         self.world.refresh()
 
-    def guard_of(self, app: wsgi.Application) -> acts.Acts:
+    def guard_of(self, app: wsgi.Application,
+                 strategy: str = 'noauth') -> acts.Acts:
         """Return a guard in front of an application."""
         return acts.Acts(app, self.engine, in_process.InProcess(app),
-                         'noauth', policies.Enforcer(self.world.conf,
-                                                     'noauth'),
+                         strategy, policies.Enforcer(self.world.conf,
+                                                     strategy),
                          body_limits.of_ironic(cfg.ConfigOpts(),
                                                self.world.conf))
 
@@ -194,8 +205,22 @@ class TestCase(world.TestCase):
         return self.world.ironic.there[self.node]
 
 
+def known(token: str | None) -> dict[str, Any]:
+    """Return what authentication writes of whoever shows a token.
+
+    :param token: the id of a project; ``system`` is an administrator of all.
+    """
+    if token is None:
+        return {}
+    scope = ({'HTTP_OPENSTACK_SYSTEM_SCOPE': 'all'} if token == SYSTEM
+             else {'HTTP_X_PROJECT_ID': token})
+    return {'HTTP_X_IDENTITY_STATUS': 'Confirmed', 'HTTP_X_USER_ID': token,
+            'HTTP_X_ROLES': 'member,reader', **scope}
+
+
 def environ(method: str, path: str, body: Any = None,
-            proof: str | None = None) -> dict[str, Any]:
+            proof: str | None = None,
+            token: str | None = None) -> dict[str, Any]:
     """Return a request."""
     raw = b'' if body is None else json.dumps(body).encode()
     made: dict[str, Any] = {
@@ -206,4 +231,6 @@ def environ(method: str, path: str, body: Any = None,
         'CONTENT_LENGTH': str(len(raw)), 'HTTP_ACCEPT': 'application/json'}
     if proof is not None:
         made[PROOF] = proof
+    if token is not None:
+        made['HTTP_X_AUTH_TOKEN'] = token
     return made

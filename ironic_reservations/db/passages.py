@@ -67,7 +67,7 @@ def insert(connection: sa.Connection, node_uuid: str, token: str,
     """Write that a request is let through.
 
     :param expires_at: until when its sender has an answer.
-    :param act: what a ticket is good for.
+    :param act: what a ticket is good for, or :data:`.in_flight.CHANGE`.
     """
     connection.execute(sa.insert(tables.passages).values(
         node_uuid=node_uuid, token=token, reservation_uuid=reservation_uuid,

@@ -381,7 +381,8 @@ passages = sa.Table(
     # the release before.
     sa.Column('token', sa.String(36), unique=True),
     sa.Column('state', sa.String(16)),
-    # NOTE: what a ticket of the reconciler is good for, and for which lease.
+    # NOTE: what a ticket of the reconciler is good for, and for which lease;
+    # or that the request does not use the node.
     sa.Column('act', sa.String(32)),
     sa.Column('lease_id', sa.String(36)),
     # NOTE: what Ironic showed when it was looked at for the first time.

@@ -34,14 +34,18 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine import protect
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import tickets
+from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
+
+_STAYS = 'Its effect could not be undone; the operator has been told'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +67,13 @@ class _Ground:
         return (self.leased.held and (
             self.leased.holder is None
             or self.leased.holder != passage.lease_reservation_id))
+
+    def tell(self, engine: Engine) -> None:
+        """Tell that it was somebody else's when the request took effect."""
+        _tell(engine, self.node.uuid, self.held, self.leased,
+              'The node is being taken back.' if self.last else 'The node '
+              'has been used since, so nothing is taken back. Check which '
+              'instance is deployed there.')
 
 
 def settle(engine: Engine, passage: passages.Passage,
@@ -92,16 +103,34 @@ def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
     ground = _read(engine, passage)
     if ground is None or not ground.others(passage):
         return
-    _tell(engine, passage, ground)
+    ground.tell(engine)
     try:
         # NOTE: needs no ticket: nobody else ever has an allocation of this
         # uuid.
         engine.ironic.delete_allocation(instance)
     except (ironic_client.Refused, errors.IronicUnavailable) as exc:
         LOG.error('The allocation %s could not be deleted: %s', instance, exc)
-        raise _overtaken(passage, 'Its effect could not be undone; the '
-                         'operator has been told') from exc
+        raise _overtaken(passage, _STAYS) from exc
     raise _overtaken(passage, 'The allocation has been deleted')
+
+
+def settle_change(engine: Engine, passage: passages.Passage,
+                  actor: protection.Actor) -> None:
+    """Tell of a change of a node that is another's by now.
+
+    NOTE: it stays; an operator may have wanted the same meanwhile.
+
+    :param actor: who asked for it.
+    :raises Overtaken: the node is another's.
+    """
+    holding = protect.look(engine, passage.node_uuid)
+    try:
+        holding.check(actor)
+    except errors.ReservationError as exc:
+        _tell(engine, passage.node_uuid, holding.held, holding.leased,
+              'The change is not taken back. Check whether the node is in '
+              'maintenance, retired or deleted.')
+        raise _overtaken(passage, _STAYS) from exc
 
 
 def _look(engine: Engine, passage: passages.Passage,
@@ -118,9 +147,8 @@ def _look(engine: Engine, passage: passages.Passage,
                                              facts.State.IN_USE, now)
         return None
     if undo is None or not ground.last or engine.ironic is None:
-        _tell(engine, passage, ground)
-        raise _overtaken(passage, 'Its effect could not be undone; the '
-                         'operator has been told')
+        ground.tell(engine)
+        raise _overtaken(passage, _STAYS)
     with engine.database.write() as connection:
         # NOTE: the generation tells that nobody has been let through since,
         # so that what Ironic shows is the doing of this request.
@@ -130,7 +158,7 @@ def _look(engine: Engine, passage: passages.Passage,
         # end the promise of whoever has it.
         db_passages.insert(connection, passage.node_uuid, passage.token,
                            None, None, now, in_flight.State.UNCERTAIN)
-    _tell(engine, passage, ground)
+    ground.tell(engine)
     return ticket
 
 
@@ -165,22 +193,21 @@ def _send(engine: Engine, ticket: tickets.Ticket) -> None:
                   ticket.node_uuid, exc)
 
 
-def _tell(engine: Engine, passage: passages.Passage,
-          ground: _Ground) -> None:
+def _tell(engine: Engine, node_uuid: str, held: facts.Reservation | None,
+          leased: facts.Leased, what: str) -> None:
+    """Tell the operator, and those who have the node.
+
+    :param what: what comes of it, in a sentence.
+    """
     LOG.error(
         'Ironic carried out a request for node %s after the node had been '
         'promised to somebody else: the process was stopped inside of Ironic '
-        'for longer than [guard] passage_timeout. %s', passage.node_uuid,
-        'The node is being taken back.' if ground.last else 'The node has '
-        'been used since, so nothing is taken back. Check which instance is '
-        'deployed there.')
-    if ground.held is not None:
-        engine.announcer.tell(announce.UPDATE, ground.held,
-                              announce.OVERTAKEN)
-    elif ground.leased.holder is not None:
+        'for longer than [guard] passage_timeout. %s', node_uuid, what)
+    if held is not None:
+        engine.announcer.tell(announce.UPDATE, held, announce.OVERTAKEN)
+    elif leased.holder is not None:
         with engine.database.read() as connection:
-            found = db_leases.read_of_reservation(connection,
-                                                  ground.leased.holder)
+            found = db_leases.read_of_reservation(connection, leased.holder)
         for lease in found:
             engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
                                         announce.OVERTAKEN)

@@ -29,6 +29,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import TypeVar
 import uuid as uuid_module
 
 from oslo_log import log
@@ -65,6 +66,8 @@ from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
 LOG = log.getLogger(__name__)
+
+_T = TypeVar('_T')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,16 +173,16 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
                                                 provision_state=None),
                      shown, None, now, deadline,
                      void=held if shown is None else None, room=room), room
-    opened, room = _let_through(attempt)
+    opened, room = let_through(attempt)
     if room is not None:
         aside.tell(engine, room)
     return opened
 
 
-def _let_through(attempt: Callable[[], tuple[Passage, aside.Room | None]]
-                 ) -> tuple[Passage, aside.Room | None]:
+def let_through(attempt: Callable[[], _T]) -> _T:
     """Open a passage, or be sure that Ironic is not asked.
 
+    :param attempt: reads, judges, and opens it.
     :raises DatabaseUnavailable: nobody knows whether one has been opened;
         of one that has, the reconciler finds out that nothing was sent.
     """
@@ -191,6 +194,19 @@ def _let_through(attempt: Callable[[], tuple[Passage, aside.Room | None]]
             'while this request was being admitted, so it was not sent to '
             'Ironic, and nothing was done. The node may look busy for some '
             'minutes; try again later.') from exc
+
+
+def open_for_change(engine: Engine, node: facts.Node,
+                    void: facts.Reservation | None, now: datetime.datetime,
+                    deadline: float) -> Passage:
+    """Keep a node as it is while Ironic changes it, for nobody's use.
+
+    :param node: as it was judged.
+    :param void: a reservation of it that is over.
+    :raises Conflict: it has changed since.
+    """
+    return _open(engine, node, None, None, now, deadline, void,
+                 act=in_flight.CHANGE)
 
 
 def _closed(engine: Engine, connection: sa.Connection,
@@ -274,7 +290,7 @@ def hold_for_allocation(engine: Engine, ask: pick.Ask,
         room = _make_room(engine, node, now, leases.of_node(promised, now))
         return _open(engine, node, held, ask.instance_uuid, now, deadline,
                      room=room), room
-    opened, room = _let_through(attempt)
+    opened, room = let_through(attempt)
     if room is not None:
         aside.tell(engine, room)
     return opened
@@ -361,7 +377,8 @@ def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           void: facts.Reservation | None = None,
           confirmed: bool = False, room: aside.Room | None = None,
           starting: Collection[leases.NodeBooking] = (),
-          lease_reservation_id: str | None = None) -> Passage:
+          lease_reservation_id: str | None = None,
+          act: str | None = None) -> Passage:
     token = str(uuid_module.uuid4())
     uuid = None if shown is None else shown.uuid
     first = shown is not None and shown.state is facts.State.RESERVED
@@ -370,7 +387,7 @@ def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
     with engine.database.write() as connection:
         commit.commit(connection, seen.picked(node, confirmed), now,
                       None if room is None else room.difference,
-                      (node.uuid, token))
+                      (node.uuid, token) if act is None else None)
         if room is not None:
             aside.write_notices(engine, connection, room, now)
         db_bookings.update_state(connection, starting,
@@ -383,7 +400,7 @@ def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
                 f'the reservation of node {node.uuid} has just been renewed, '
                 'or swept')
         db_passages.insert(connection, node.uuid, token, uuid, instance_uuid,
-                           until)
+                           until, act=act)
         # NOTE: from here on it does not expire under the request.
         if shown is not None and first:
             db_reservations.update_state(connection, shown,

@@ -14,15 +14,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import dataclasses
 import datetime
+from typing import TypeVar
 
 from ironic_reservations.db import holders
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import passage as passages
 from ironic_reservations.engine import refused_passage
 from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+
+_T = TypeVar('_T')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +50,11 @@ class Holding:
         """Return whether somebody has it."""
         return self.held is not None or bool(self.bookings)
 
+    @property
+    def leased(self) -> facts.Leased:
+        """Return what leases have of it."""
+        return leases.of_node(self.bookings, self.now)
+
     def check(self, actor: protect.Actor, frees: bool = False) -> None:
         """Raise unless the caller may act on the node.
 
@@ -50,9 +62,8 @@ class Holding:
         :raises ProofRequired: somebody has it, and no proof was shown.
         :raises ProofInvalid: not by what was shown.
         """
-        verdict = protect.judge(
-            actor, self.held, leases.of_node(self.bookings, self.now),
-            self.now, frees)
+        verdict = protect.judge(actor, self.held, self.leased, self.now,
+                                frees)
         if not verdict.passes:
             raise refused_passage.refusal(
                 verdict, self.node_uuid, actor.claim, self.held,
@@ -68,3 +79,35 @@ def look(engine: Engine, node_uuid: str) -> Holding:
     with engine.database.read() as connection:
         held, bookings = holders.read(connection, node_uuid, now)
     return Holding(node_uuid, now, held, tuple(bookings))
+
+
+def keep(engine: Engine, node_uuid: str, actor: protect.Actor,
+         prepare: Callable[[bool], _T]) -> tuple[passages.Passage, _T]:
+    """Let a request change a node, and give it to nobody else meanwhile.
+
+    :param actor: who wants it.
+    :param prepare: what there is to be done before it is let through, given
+        whether somebody has the node; what it raises, this raises.
+    :returns: what has to be closed, and what was prepared.
+    :raises ProofRequired: somebody has it, and no proof was shown.
+    :raises ProofInvalid: not by what was shown.
+    :raises DatabaseUnavailable: it cannot be known.
+    :raises Contention: others changed the node each time.
+    """
+    def attempt() -> tuple[passages.Passage, _T]:
+        deadline = passages.hand_over_by(engine)
+        now = engine.clock()
+        with engine.database.read() as connection:
+            node = db_nodes.read_nodes(
+                connection, (node_uuid,), with_traits=False).get(node_uuid)
+            held, bookings = holders.read(connection, node_uuid, now)
+            void = None if held is not None else db_reservations.read_of_nodes(
+                connection, (node_uuid,)).get(node_uuid)
+        holding = Holding(node_uuid, now, held, tuple(bookings))
+        holding.check(actor)
+        prepared = prepare(holding.anybody)
+        # NOTE: a node that is not mirrored yet is nobody's.
+        return passages.open_for_change(
+            engine, node or facts.Node(node_uuid, provision_state=None),
+            void, now, deadline), prepared
+    return passages.let_through(attempt)

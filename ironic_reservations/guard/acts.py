@@ -211,9 +211,14 @@ class Acts:
                          acts: frozenset[node_acts.Act],
                          node: callers.Node | None) -> wsgi.Answer:
         node = node or self._resolver.node(environ, ident)
-        self.protected.check(environ, node.uuid, acts, node)
-        answer = inward.call(self._app, inward.rebuilt(
-            environ, inward.node_path(node.uuid), body=patch))
+        request = inward.rebuilt(environ, inward.node_path(node.uuid),
+                                 body=patch)
+        if acts & node_acts.TAKES_AWAY:
+            answer = self.protected.take_away(environ, node,
+                                              lambda held: request)
+        else:
+            self.protected.check(environ, node.uuid, acts, node)
+            answer = inward.call(self._app, request)
         poke(node.uuid, answer)
         return answer
 

@@ -17,6 +17,8 @@ What is not known is never taken for done, nor for not done.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from oslo_log import log
 
 from ironic_reservations import errors
@@ -24,7 +26,9 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import overtaken
 from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine import protect
 from ironic_reservations.guard import inward
+from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 
@@ -65,14 +69,26 @@ def close(engine: Engine, passage: passages.Passage, succeeded: bool,
     :param undo: what takes back what the request has done.
     :raises Overtaken: the node was another's by then.
     """
-    try:
-        kept = passages.close(engine, passage, succeeded, node)
-    except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        # NOTE: what Ironic answered is true all the same.
-        _left(passage, exc)
-        return
-    if succeeded and not kept:
+    if not _close(engine, passage, succeeded, node) and succeeded:
         overtaken.settle(engine, passage, undo)
+
+
+def change(engine: Engine, app: wsgi.Application, node_uuid: str,
+           actor: protection.Actor,
+           request: Callable[[bool], wsgi.Environ]) -> wsgi.Answer:
+    """Have Ironic change a node that nobody else gets meanwhile.
+
+    :param actor: who wants it.
+    :param request: what Ironic is asked, given whether somebody has the node.
+    :raises ReservationError: the caller may not, or nobody knows.
+    :raises HandedOverLate: it stood still for too long, and was not sent.
+    :raises Overtaken: the node was another's by then.
+    """
+    passage, asked = protect.keep(engine, node_uuid, actor, request)
+    answer = pass_on(engine, app, passage, asked)
+    if inward.succeeded(answer) and not _close(engine, passage, True):
+        overtaken.settle_change(engine, passage, actor)
+    return answer
 
 
 def accept(engine: Engine, passage: passages.Passage) -> None:
@@ -87,6 +103,20 @@ def accept(engine: Engine, passage: passages.Passage) -> None:
         return
     if not kept:
         overtaken.settle_allocation(engine, passage)
+
+
+def _close(engine: Engine, passage: passages.Passage, succeeded: bool,
+           node: facts.Node | None = None) -> bool:
+    """Close a passage.
+
+    :returns: ``False`` where it is known that the node was not kept any more.
+    """
+    try:
+        return passages.close(engine, passage, succeeded, node)
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        # NOTE: what Ironic answered is true all the same.
+        _left(passage, exc)
+        return True
 
 
 def _left(passage: passages.Passage, exc: Exception) -> None:

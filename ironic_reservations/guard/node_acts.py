@@ -51,6 +51,9 @@ class Act(enum.StrEnum):
 
 
 ALL = frozenset(Act)
+#: What takes a node away from whoever has it once Ironic carries it out; so
+#: nobody else gets the node between the look at it and that.
+TAKES_AWAY = frozenset((Act.MAINTENANCE, Act.RETIRED, Act.DELETE))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from typing import Any
 
@@ -26,11 +27,13 @@ from ironic_reservations.engine import protect
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
+from ironic_reservations.guard import carry
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import media
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
+from ironic_reservations.lifecycle import protect as protection
 
 
 class Protected:
@@ -75,15 +78,41 @@ class Protected:
                 self._app, _readdressed(environ, f'/v1/allocations/{uuid}'))
         node = None
         uuid = resolve.canonical(asked.ident)
-        if not uuidutils.is_uuid_like(uuid):
+        takes_away = asked.act in node_acts.TAKES_AWAY
+        if takes_away or not uuidutils.is_uuid_like(uuid):
             node = self._resolver.node(environ, uuid)
             uuid = node.uuid
         path = '/'.join((inward.node_path(uuid), *asked.below))
-        if not self.check(environ, uuid, (asked.act,), node):
-            return uuid, inward.call(self._app, _readdressed(environ, path))
-        return uuid, inward.call(self._app, inward.rebuilt(
-            environ, path, environ.get('QUERY_STRING', ''),
-            body=self._document(environ)))
+
+        def request(held: bool) -> wsgi.Environ:
+            if not held:
+                return _readdressed(environ, path)
+            return inward.rebuilt(environ, path,
+                                  environ.get('QUERY_STRING', ''),
+                                  body=self._document(environ))
+        if takes_away:
+            assert node is not None
+            return uuid, self.take_away(environ, node, request)
+        return uuid, inward.call(self._app, request(
+            self.check(environ, uuid, (asked.act,), node)))
+
+    def take_away(self, environ: wsgi.Environ, node: callers.Node,
+                  request: Callable[[bool], wsgi.Environ]) -> wsgi.Answer:
+        """Have Ironic do one of :data:`.node_acts.TAKES_AWAY`.
+
+        :param node: as the caller sees it.
+        :param request: what Ironic is asked, given whether somebody has the
+            node, and Ironic knows the caller.
+        :raises ReservationError: the caller may not, or nobody knows.
+        """
+        actor = self._actor(node, _proof(environ))
+        if actor.administers:
+            # NOTE: whoever has the node by then.
+            return inward.call(self._app, request(False))
+        # NOTE: all of it, before the node is kept for it.
+        inward.read_body(environ, self._limits.other)
+        return carry.change(self._engine, self._app, node.uuid, actor,
+                            request)
 
     def check(self, environ: wsgi.Environ, node_uuid: str,
               acts: Collection[node_acts.Act],
@@ -97,7 +126,7 @@ class Protected:
         :raises DatabaseUnavailable: it cannot be known, and the caller is no
             administrator.
         """
-        proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
+        proof = _proof(environ)
         try:
             holding = protect.look(self._engine, node_uuid)
         except errors.DatabaseUnavailable:
@@ -108,14 +137,17 @@ class Protected:
         if not holding.anybody:
             return False
         node = node or self._resolver.node(environ, node_uuid)
-        claim = admit.Claim(
+        holding.check(self._actor(node, proof),
+                      frees=node_acts.Act.ALLOCATION in acts)
+        return True
+
+    def _actor(self, node: callers.Node,
+               proof: str | None) -> protection.Actor:
+        return self._callers.actor(node, admit.Claim(
             proof, node.instance_uuid
             if self._engine.conf.guard.instance_uuid_from_service
             and self._callers.serves(node) else None,
-            self._callers.bearer(node))
-        holding.check(self._callers.actor(node, claim),
-                      frees=node_acts.Act.ALLOCATION in acts)
-        return True
+            self._callers.bearer(node)))
 
     def _document(self, environ: wsgi.Environ) -> Any:
         """Read a body in the one way in which Ironic is to read it.
@@ -136,6 +168,10 @@ class Protected:
                 'The node must be named in the path only. Leave the key '
                 '"node_ident" out.')
         return document
+
+
+def _proof(environ: wsgi.Environ) -> str | None:
+    return bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
 
 
 def _readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:

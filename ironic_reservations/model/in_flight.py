@@ -50,6 +50,11 @@ class Act(enum.StrEnum):
     CLEAR_MAINTENANCE = 'clear_maintenance'
 
 
+#: Stands where a ticket has its act: a request that changes a node, and does
+#: not use it.
+CHANGE = 'change'
+
+
 @dataclasses.dataclass(frozen=True)
 class InFlight:
     """A request, as its row says.
@@ -58,7 +63,7 @@ class InFlight:
     :ivar token: what it is known by; ``None`` for one of the release before.
     :ivar expires_at: until when its sender has an answer.
     :ivar instance_uuid: of an allocation, which a conductor carries out.
-    :ivar act: of a ticket.
+    :ivar act: of a ticket, or :data:`CHANGE`.
     :ivar lease_id: of a ticket.
     :ivar seen: what the first look at Ironic has shown.
     """

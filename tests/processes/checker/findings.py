@@ -131,11 +131,9 @@ def _wrong(done: history.Done, by: history.Exchange | None,
     if done.values.get('instance_uuid') and by is not None and (
             by.op == 'bind' and not shows):
         yield 'bound'
-    # NOTE: of such acts the guard looks once who has the node, and keeps
-    # nobody else off it meanwhile: who was let through before may come late.
     if done.values.get('maintenance') and by is not None and (
             by.op == 'meddle' and not shows
-            and by.project != sure.project and by.sent >= sure.begin):
+            and by.project != sure.project):
         yield 'put into maintenance'
     if 'lessee' in done.values:
         lessee = done.values['lessee']

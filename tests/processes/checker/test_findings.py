@@ -342,11 +342,11 @@ class BadTestCase(unittest.TestCase):
             self.assertEqual(['done to the node of another'] * wrong,
                              judged(mine, wrote(50, lessee=lessee)))
 
-    def test_let_through_before_anybody_had_it(self) -> None:
-        """Maintenance that was asked for then may come late."""
+    def test_put_into_maintenance_by_one_who_asked_before(self) -> None:
+        """It was free when that was asked for, and is another's by now."""
         by = asked('meddle', 'PUT', f'/v1/nodes/{N}/maintenance', 9, 202,
                    got=21, project='q')
-        self.assertEqual([], judged(
+        self.assertEqual(['done to the node of another'], judged(
             by, reserved('u', 10, 100, project='p'),
             wrote(20, by, maintenance=True)))
 

@@ -1,0 +1,346 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Maintenance, retiring and deletion hit nobody who was promised the node.
+
+Each was judged when the request arrived: a node that was free then was put
+into maintenance by another project seconds later, when somebody had it.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+from unittest import mock
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.db import tables
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import passage
+from ironic_reservations.engine import protect
+from ironic_reservations.engine import release
+from ironic_reservations.engine import renew
+from ironic_reservations.engine import uncertain
+from ironic_reservations.guard import node_acts
+from ironic_reservations.guard import resolve
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.lifecycle import protect as protection
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
+from tests import guarded
+from tests import leasing
+from tests import servers
+
+TIMEOUT = 120
+LONG = TIMEOUT * 5
+ANYBODY = protection.Actor(admit.Claim())
+ON = ('PUT', ('maintenance',), {'reason': 'smoke'})
+OFF = ('DELETE', ('maintenance',), None)
+DELETE = ('DELETE', (), None)
+PATCHES = tuple(('PATCH', (), [{'op': 'add', 'path': f'/{field}',
+                                'value': True}])
+                for field in ('maintenance', 'retired'))
+
+
+class TakenAwayTestCase(guarded.TestCase):
+
+    options = {'guard__passage_timeout': TIMEOUT}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.guard = self.guard_of(self.ironic, 'keystone')
+
+    def ask(self, act: Any = ON, token: str = 'owner',
+            **changed: Any) -> wsgi.Answer:
+        """Ask for one of the acts."""
+        method, below, body = act
+        request = guarded.environ(
+            method, '/'.join((f'/v1/nodes/{self.node}', *below)), body,
+            token=token) | changed
+        if method == 'PATCH':
+            return self.guard.patch(request, self.node)
+        return self.guard.act(request, node_acts.NodeAct(
+            node_acts.Act.MAINTENANCE if below else node_acts.Act.DELETE,
+            self.node, below))
+
+    def reserve(self, token: str = 'tenant',
+                **ask: Any) -> facts.Reservation:
+        return self.world.reserve(self.node, project_id=token, **ask)
+
+    def reasons(self) -> list[str]:
+        """Return why another reservation of the node is refused."""
+        refused = self.assertRaises(errors.NoNodeAvailable, self.reserve,
+                                    'another')
+        return [reason['code'] for reason in refused.details['reasons']]
+
+    def before(self, act: Any, happens: Any) -> None:
+        """Have something happen right before Ironic carries an act out."""
+        self.ironic.before[act[0]] = [happens]
+
+    def maintained(self) -> bool:
+        return self.there().maintenance
+
+    def done(self) -> list[str]:
+        return [method for method, _ in self.ironic.done]
+
+
+@servers.also
+class TestMeanwhile(TakenAwayTestCase):
+    """Nobody gets the node while Ironic carries such an act out."""
+
+    def test_whoever_reserves_it_meanwhile_is_refused(self) -> None:
+        for act in (ON, OFF, *PATCHES, DELETE):
+            seen: list[str] = []
+            self.before(act, lambda found=seen: found.extend(self.reasons()))
+            self.assertLess(self.ask(act).status, 300)
+            self.assertEqual([reasons.BUSY], seen, act)
+            self.assertEqual([], self.world.passages())
+            if self.node in self.world.ironic.there:
+                self.world.ironic.change(self.node, maintenance=False,
+                                         retired=False)
+                self.world.refresh()
+
+    def test_holder_keeps_others_off_who_come_after(self) -> None:
+        held, seen = self.reserve('owner'), []
+
+        def happens() -> None:
+            release.release(self.engine, held.uuid)
+            seen.extend(self.reasons())
+        self.before(ON, happens)
+        self.assertEqual(202, self.ask().status)
+        self.assertEqual(([reasons.BUSY], []), (seen, self.world.passages()))
+
+    def test_whoever_was_planned_before_plans_again(self) -> None:
+        """The reservation was about to be committed."""
+        def happens() -> None:
+            self.assertEqual(202, self.ask().status)
+        self.world.before_next_write(happens)
+        self.assertNotEqual([], self.reasons())
+        self.assertTrue(self.maintained())
+
+    def test_whoever_has_reserved_it_first_keeps_it(self) -> None:
+        held: list[facts.Reservation] = []
+        self.world.before_next_write(lambda: held.append(self.reserve()))
+        self.assertRaises(errors.ProofRequired, self.ask)
+        self.assertEqual(([], 'reserved'), (
+            self.done(), self.world.state_of(held[0])))
+        self.assertEqual([], self.world.passages())
+
+    def test_renewal_that_began_in_time_brings_nothing_back(self) -> None:
+        held = self.reserve(ttl=10)
+        late = self.world.another_engine(lambda: at_first)
+        at_first = self.world.clock()
+        self.world.clock.advance(11)
+        self.before(ON, lambda: self.assertRaises(
+            errors.ReservationNotFound, renew.renew, late, held.uuid,
+            ttl=600))
+        self.assertEqual(202, self.ask().status)
+        self.assertEqual({}, self.world.reservations())
+
+    def test_two_at_once_are_both_carried_out(self) -> None:
+        self.before(ON, lambda: self.assertEqual(202, self.ask().status))
+        self.assertEqual(202, self.ask().status)
+        self.assertEqual((['PUT', 'PUT'], []),
+                         (self.done(), self.world.passages()))
+
+    def test_holder_may_while_a_deploy_is_under_way(self) -> None:
+        held = self.reserve('owner')
+        deploy = passage.admit(self.engine, self.node, held.uuid)
+        self.assertEqual(202, self.ask().status)
+        self.assertEqual('starting', self.world.state_of(held))
+        passage.close(self.engine, deploy, True)
+        self.assertEqual(('in_use', []), (
+            self.world.state_of(held), self.world.passages()))
+
+    def test_deploy_that_was_overtaken_is_still_taken_back(self) -> None:
+        """What its node's holder does to it hides nothing."""
+        made: list[facts.Reservation] = []
+
+        def happens() -> None:
+            self.world.find_out()
+            made.append(self.reserve())
+            self.assertEqual(202, self.ask(OFF, 'tenant').status)
+        self.ironic.before['PUT'] = [happens]
+        refused = self.assertRaises(
+            errors.Overtaken, self.deploy,
+            guard=self.guard_of(self.ironic))
+        self.assertIn('is being undone', str(refused))
+
+    def test_refusal_of_ironic_leaves_nothing(self) -> None:
+        self.ironic.answers['PUT'] = [409]
+        self.assertEqual(409, self.ask().status)
+        self.assertEqual([], self.world.passages())
+        self.reserve()
+
+    def test_lease_of_the_node_is_not_counted_as_used(self) -> None:
+        lets = leasing.Leasing(self.world)
+        (self.node,) = lets.hosts()
+        lets.create(None, 4, project_id='owner')
+        with self.engine.database.write() as connection:
+            connection.exec_driver_sql(
+                "UPDATE reservations SET state = 'bound'")
+        self.assertEqual(202, self.ask().status)
+        self.ironic.answers['DELETE'] = [500]
+        self.assertEqual(500, self.ask(OFF).status)
+        self.world.find_out()
+        self.assertEqual([], self.world.passages())
+        with self.engine.database.read() as connection:
+            self.assertEqual([], connection.execute(
+                sa.select(tables.usage_periods)).all())
+
+
+@servers.also
+class TestStandsStill(TakenAwayTestCase):
+    """A process or a conductor stands still for longer than it may."""
+
+    def test_before_it_hands_the_request_over(self) -> None:
+        held: list[facts.Reservation] = []
+        real = protect.keep
+
+        def keep(*known: Any) -> Any:
+            kept = real(*known)
+            self.world.clock.advance(LONG)
+            self.world.find_out()
+            held.append(self.reserve())
+            return kept
+        with mock.patch.object(protect, 'keep', keep):
+            self.assertRaises(errors.HandedOverLate, self.ask)
+        self.assertEqual(([], 'reserved', []), (
+            self.done(), self.world.state_of(held[0]),
+            self.world.passages()))
+
+    def test_conductor_that_comes_back_late(self) -> None:
+        self.ironic.answers['PUT'] = [503]
+        self.assertEqual(503, self.ask().status)
+        self.world.clock.advance(TIMEOUT)
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.ironic.late.pop()()
+        self.world.find_out()
+        self.assertEqual([], self.world.passages())
+        self.assertEqual([reasons.MAINTENANCE], self.seen_by_ironic())
+
+    def seen_by_ironic(self) -> list[str]:
+        self.world.refresh()
+        return self.reasons()
+
+    def test_dead_process_keeps_the_node_until_it_is_known(self) -> None:
+        protect.keep(self.engine, self.node, ANYBODY, bool)
+        self.world.clock.advance(TIMEOUT - 1)
+        uncertain.Uncertain(self.engine, self.world.ironic).look()
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.world.find_out()
+        self.reserve()
+
+    def test_dead_process_and_a_node_that_is_gone(self) -> None:
+        protect.keep(self.engine, self.node, ANYBODY, bool)
+        self.world.ironic.remove(self.node)
+        self.world.enrol()
+        mirror.refresh_all(self.engine)
+        self.assertIn(self.node, self.world.mirrored())
+        self.world.find_out()
+        mirror.refresh_all(self.engine)
+        self.assertNotIn(self.node, self.world.mirrored())
+
+    def test_inside_of_ironic_and_the_node_is_anothers(self) -> None:
+        """It stays, and is told."""
+        told = []
+        self.engine.announcer.tell = lambda event, held, reason=None: (
+            told.append(reason))
+
+        def happens() -> None:
+            self.world.find_out()
+            self.reserve()
+        self.before(ON, happens)
+        refused = self.assertRaises(errors.Overtaken, self.ask)
+        self.assertIn('could not be undone', str(refused))
+        self.assertIn(announce.OVERTAKEN, told)
+
+    def test_inside_of_ironic_and_the_node_is_its_own_or_nobodys(
+            self) -> None:
+        for happens in (self.world.find_out, self.take_it):
+            self.before(ON, happens)
+            self.assertEqual(202, self.ask().status)
+            self.world.ironic.change(self.node, maintenance=False)
+            self.world.refresh()
+
+    def take_it(self) -> None:
+        self.world.find_out()
+        self.reserve('owner')
+
+
+class TestWho(TakenAwayTestCase):
+    """For whom a node is kept, and for whom it need not be."""
+
+    def test_administrator_waits_for_nobody(self) -> None:
+        """Who may do it to any node may whoever has it by then."""
+        held = self.reserve()
+        passage.admit(self.engine, self.node, held.uuid)
+        with mock.patch.object(self.engine.database, 'read',
+                               side_effect=errors.DatabaseUnavailable('x')):
+            for act in (ON, *PATCHES, OFF):
+                self.assertLess(self.ask(act, guarded.SYSTEM).status, 300)
+        self.assertEqual(1, len(self.world.passages()))
+        self.assertEqual('starting', self.world.state_of(held))
+
+    def test_others_wait_for_the_database(self) -> None:
+        with mock.patch.object(self.engine.database, 'read',
+                               side_effect=errors.DatabaseUnavailable('x')):
+            for act in (ON, *PATCHES, DELETE):
+                self.assertRaises(errors.DatabaseUnavailable, self.ask, act)
+        self.assertEqual([], self.done())
+
+    def test_node_that_is_not_to_be_seen_gets_no_row(self) -> None:
+        (self.node,) = self.world.enrol(mirrored=False)
+        self.ironic.hidden.add(self.node)
+        for act in (ON, OFF, *PATCHES, DELETE):
+            turned = self.assertRaises(resolve.Turned, self.ask, act)
+            self.assertEqual(404, turned.answer.status)
+        self.assertNotIn(self.node, self.world.mirrored())
+
+    def test_node_that_is_not_mirrored_yet_is_kept(self) -> None:
+        (self.node,) = self.world.enrol(mirrored=False)
+        self.before(ON, lambda: self.assertEqual(
+            [self.node], [row['node_uuid'] for row in self.world.passages()]))
+        self.assertEqual(202, self.ask().status)
+
+    def test_slow_body_keeps_no_node(self) -> None:
+        """It has been read before the node is kept."""
+        case = self
+
+        class Slow(io.BytesIO):
+            def read(self, *size: Any) -> bytes:
+                case.assertEqual([], case.world.passages())
+                seen.append(size)
+                return super().read(*size)
+        seen: list[Any] = []
+        body = b'{"reason": "smoke"}'
+        self.assertEqual(202, self.ask(ON, **{
+            'wsgi.input': Slow(body),
+            'CONTENT_LENGTH': str(len(body))}).status)
+        self.assertEqual(1, len(seen))
+        self.assertEqual('smoke', self.world.ironic.why[self.node])
+
+    def test_body_is_looked_into_where_somebody_has_the_node(self) -> None:
+        body = b'{"reason": "smoke", "node_ident": "another"}'
+        odd = {'wsgi.input': io.BytesIO(body),
+               'CONTENT_LENGTH': str(len(body))}
+        self.assertEqual(202, self.ask(ON, **odd).status)
+        self.world.ironic.change(self.node, maintenance=False)
+        self.world.refresh()
+        self.reserve('owner')
+        odd['wsgi.input'] = io.BytesIO(body)
+        self.assertRaises(errors.NotCanonical, self.ask, ON, **odd)
+        self.assertEqual([], self.world.passages())
