@@ -23,6 +23,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
@@ -190,7 +191,7 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
     project = lease_limits.Project(caller.allowed, (), 0, snapshot.now)
     if caller.allowed.counted:
         with engine.database.snapshot() as connection:
-            project = lease_limits.read(caller.allowed, connection,
+            project = limit_checks.read(caller.allowed, connection,
                                         caller.project_id, snapshot.now)
     if resource_class is not None:
         # NOTE: as text beside what was asked for it could be too long, or

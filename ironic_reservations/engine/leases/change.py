@@ -35,7 +35,7 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import terms as lease_terms
@@ -96,7 +96,8 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         if _same_promise(before, after, changes):
             replanned = None
         else:
-            project = _project(engine, hold, before, now)
+            project = limit_checks.project(
+                engine, hold, before.project_id, now, before.id)
             compared = dry_run or bool(tried)
             tried.append(before)
             try:
@@ -122,16 +123,6 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     if not dry_run:
         engine.announcer.tell_lease(announce.LEASE_UPDATE, changed[0])
     return changed
-
-
-def _project(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
-             now: datetime.datetime) -> lease_limits.Project:
-    """Read what else the project of a lease has, as far as that matters."""
-    if not allowed.counted:
-        return lease_limits.Project(allowed, (), 0, now)
-    with engine.database.read() as connection:
-        return lease_limits.read(allowed, connection, lease.project_id, now,
-                                 lease.id)
 
 
 def _same_promise(before: leases.Lease, after: leases.Lease,
@@ -313,7 +304,7 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
     """
     with engine.database.write() as connection:
         if replanned is not None:
-            lease_limits.recheck(allowed, connection, after, now, before)
+            limit_checks.recheck(allowed, connection, after, now, before)
         if replanned is not None:
             commit.commit(connection, replanned.difference.seen,
                           replanned.snapshot.now, replanned.difference)

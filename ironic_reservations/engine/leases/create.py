@@ -40,6 +40,7 @@ from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import idempotency
+from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import refused as lease_refused
@@ -395,11 +396,8 @@ class _Request:
                 strict=True)]
 
     def _project(self, now: datetime.datetime) -> lease_limits.Project:
-        if not self._allowed.counted:
-            return lease_limits.Project(self._allowed, (), 0, now)
-        with self._engine.database.read() as connection:
-            return lease_limits.read(self._allowed, connection,
-                                     self._ask.project_id, now)
+        return limit_checks.project(self._engine, self._allowed,
+                                    self._ask.project_id, now)
 
     def within_limits(self) -> list[dict[str, Any]]:
         """Return offers like the request that are within the limits."""
@@ -462,10 +460,10 @@ class _Request:
             counted = lease_slides.projects(engine.conf, slid)
             if self._allowed.counted:
                 counted.add(lease.project_id)
-            lease_limits.queue_up(connection, counted, snapshot.now)
+            limit_checks.queue_up(connection, counted, snapshot.now)
             commit.commit(connection, changes.seen, snapshot.now, changes)
             lease_slides.write(connection, slid, snapshot.now)
-            lease_limits.check_again(self._allowed, connection, lease,
+            limit_checks.check_again(self._allowed, connection, lease,
                                      snapshot.now)
             db_leases.insert(connection, lease, lease.start, self._key,
                              self._digest)

@@ -39,7 +39,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.model import leases
 
@@ -86,7 +86,8 @@ def _attempt(engine: Engine, lease_id: str) -> leases.Lease | None:
         return None
     allowed = limits.of(engine.conf, 'leases',
                         projects=before.project_id is not None)
-    project = _project(engine, allowed, before, now)
+    project = limit_checks.project(engine, allowed, before.project_id, now,
+                                   before.id)
     length = before.end - before.start
     start = lease_replan.earliest(
         engine, before, before.queued.wanted, now,
@@ -115,12 +116,3 @@ def _starting(lease: leases.Lease, start: datetime.datetime,
         updated_at=now,
         queued=dataclasses.replace(lease.queued, promised=start),
         events=lease_dates.events(lease, start, told, lease.end - by, now))
-
-
-def _project(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
-             now: datetime.datetime) -> lease_limits.Project:
-    if not allowed.counted:
-        return lease_limits.Project(allowed, (), 0, now)
-    with engine.database.read() as connection:
-        return lease_limits.read(allowed, connection, lease.project_id, now,
-                                 lease.id)

@@ -42,6 +42,7 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
+from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
@@ -216,7 +217,7 @@ def check(engine: Engine, connection: sa.Connection,
         late to tell the owner of a lease.
     """
     for change in changes:
-        lease_limits.check_slid(_limits(engine.conf, change.after),
+        limit_checks.check_slid(_limits(engine.conf, change.after),
                                 connection, change.after, now)
     moment = engine.clock()
     for lease in (each for change in changes
@@ -295,12 +296,12 @@ class _Together:
         self._own: lease_limits.Project | None = None
         with engine.database.read() as connection:
             if asked.allowed.counted:
-                self._own = lease_limits.read(
+                self._own = limit_checks.read(
                     asked.allowed, connection, asked.project_id, now, *ids)
             for lease in others:
                 allowed = _limits(engine.conf, lease)
                 if allowed.counted and lease.project_id not in self._projects:
-                    self._projects[lease.project_id] = lease_limits.read(
+                    self._projects[lease.project_id] = limit_checks.read(
                         allowed, connection, lease.project_id, now, *ids)
 
     def permit(self, starts: Mapping[int, int]) -> bool:

@@ -19,7 +19,7 @@ import dataclasses
 import datetime
 from typing import Any
 
-from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine.leases import slides
 from ironic_reservations.model import leases
 from tests.processes import mix
@@ -33,10 +33,10 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    whole = db_leases.read_loose
+    whole = db_open_dates.read_loose
 
     def of_all(now: Any) -> Any:
-        there = db_leases._s
+        there = db_open_dates._s
         return ((there.between_from.is_not(None))
                 & (there.status == leases.LeaseStatus.PENDING.value)
                 & (there.starts_at > now))
@@ -45,7 +45,7 @@ def apply() -> None:
         found, is_all = whole(*arguments)
         return [dataclasses.replace(each, between=dataclasses.replace(
             each.between, fix_at=_NEVER)) for each in found], is_all
-    assert db_leases._loose and slides.check
-    db_leases._loose = of_all
-    db_leases.read_loose = as_if_loose
+    assert db_open_dates._loose and slides.check
+    db_open_dates._loose = of_all
+    db_open_dates.read_loose = as_if_loose
     slides.check = lambda *arguments: None

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.engine.leases import limits
+from ironic_reservations.engine.leases import limit_checks
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -26,6 +26,6 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    assert limits.queue_up and limits.check_again
-    limits.queue_up = lambda *arguments: None
-    limits.check_again = lambda *arguments: None
+    assert limit_checks.queue_up and limit_checks.check_again
+    limit_checks.queue_up = lambda *arguments: None
+    limit_checks.check_again = lambda *arguments: None

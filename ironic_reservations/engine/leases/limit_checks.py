@@ -1,0 +1,127 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How much projects have, read, and counted again where it is written.
+
+What two requests at once ask for is counted one after the other: whoever
+writes for a project queues up before it counts, until its transaction ends.
+Only what lasts is read, never what is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import datetime
+import hashlib
+import json
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
+from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.model import leases
+from ironic_reservations.planner import allowance
+
+#: The longest name of a claim.
+_NAME = 64
+
+
+def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
+            now: datetime.datetime, *without: str) -> lease_limits.Project:
+    """Return what a project has, as far as that is limited.
+
+    :param without: leases that are left out of it.
+    """
+    if not allowed.counted:
+        return lease_limits.Project(allowed, (), 0, now)
+    with engine.database.read() as connection:
+        return read(allowed, connection, project_id, now, *without)
+
+
+def read(allowed: limits.Limits, connection: sa.Connection,
+         project_id: str | None, now: datetime.datetime,
+         *without: str) -> lease_limits.Project:
+    """Read what a project has.
+
+    :param without: leases that are left out of it.
+    """
+    held = [allowance.Held(*row) for row in db_bookings.read_of_project(
+        connection, project_id, now, *without,
+        texts=bool(allowed.classes))]
+    count = (db_leases.count_live(connection, project_id)
+             if allowed.max_leases_per_project else 0)
+    return lease_limits.Project(allowed, held, count, now)
+
+
+def recheck(allowed: limits.Limits, connection: sa.Connection,
+            lease: leases.Lease, now: datetime.datetime,
+            before: leases.Lease | None = None) -> None:
+    """Check again, first in the transaction that writes a lease.
+
+    :param allowed: the limits that hold for the caller.
+    :param before: the lease as it was.
+    :raises Conflict: the project got something else meanwhile.
+    """
+    if allowed.counted:
+        queue_up(connection, (lease.project_id,), now)
+        check_again(allowed, connection, lease, now, before)
+
+
+def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
+             now: datetime.datetime) -> None:
+    """Wait for all who write leases of some projects.
+
+    Comes first in a transaction: until its end nobody else writes any.
+    """
+    # NOTE: in one order, so that no two wait for each other.
+    for digest in sorted(hashlib.sha256(json.dumps(each).encode()).hexdigest()
+                         for each in set(project_ids)):
+        db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
+
+
+def check_again(allowed: limits.Limits, connection: sa.Connection,
+                lease: leases.Lease, now: datetime.datetime,
+                before: leases.Lease | None = None) -> None:
+    """Check a lease again, after :func:`queue_up` and before it is written.
+
+    :param before: the lease as it was.
+    :raises Conflict: the project got something else meanwhile.
+    """
+    if not allowed.counted:
+        return
+    there = read(allowed, connection, lease.project_id, now, lease.id)
+    try:
+        if before is None:
+            there.check_one_more()
+        there.check_lease(lease, before)
+    except errors.LeaseLimit as exc:
+        # NOTE: planned anew, it is found out before, and said with offers.
+        raise db_connection.Conflict(str(exc)) from exc
+
+
+def check_slid(allowed: limits.Limits, connection: sa.Connection,
+               lease: leases.Lease, now: datetime.datetime) -> None:
+    """Check a lease again that slides, after all have been written.
+
+    :raises Conflict: the project got something else meanwhile.
+    """
+    if allowed.counted and not read(
+            allowed, connection, lease.project_id, now, lease.id
+            ).permits_lease(lease, lease.start, lease.end):
+        raise db_connection.Conflict(
+            'the project of a lease got something else meanwhile')
