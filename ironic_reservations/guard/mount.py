@@ -32,7 +32,7 @@ from ironic_reservations.guard import metrics
 
 #: Beside Ironic's own resources, and all that is below the prefix.
 _OURS = ('/v1/reservations', '/v1/limits', '/v1/calendar',
-         '/v1/maintenances', url.FEED,
+         '/v1/maintenances', '/v1/usage', url.FEED,
          *dialects.BLAZAR_PATHS, url.PREFIX)
 #: Below the prefix, open to anybody; the last one beside Ironic's, too.
 _OPEN = frozenset(('', '/v1', '/openapi.json', '/healthcheck', url.FEED))

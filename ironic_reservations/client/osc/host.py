@@ -182,7 +182,7 @@ class UnsetHost(zone.Zoned, command.ShowOne):
 
 
 class DeleteHost(command.Command):
-    """Take hosts back from leases
+    """Take hosts back from leases.
 
     The nodes stay in Ironic.
     """

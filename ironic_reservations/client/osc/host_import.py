@@ -36,7 +36,7 @@ _FOR_ALL = (401, 403, 503)
 
 
 class ImportHosts(command.ShowOne):
-    """Open nodes of Ironic to leases
+    """Open nodes of Ironic to leases.
 
     Nodes that are open already are left as they are, so a run that was
     interrupted can simply be repeated.

@@ -35,13 +35,13 @@ _LONG = (*_COLUMNS, 'reason', 'drain', 'nodes', 'created_at', 'updated_at')
 _EFFECT = ('bound', 'moves', 'cannot_move')
 _TRIED = ('accepted', 'reasons')
 _LISTS = ('nodes', *_EFFECT, 'reasons')
-_TIMES = '"2030-01-31 12:00" (UTC), +4h, or now'
+_TIMES = '"2030-01-31 12:00" (UTC), or +4h'
 
 Columns = tuple[Sequence[str], Iterable[Any]]
 
 
 class CreateMaintenance(zone.Zoned, command.ShowOne):
-    """Book nodes for maintenance
+    """Book nodes for maintenance.
 
     Bookings of leases that have not started move to other nodes. With
     --dry-run the effect is shown, and nothing is booked.

@@ -31,7 +31,7 @@ _HOURS = ('promised', 'bound', 'deployed', 'unused')
 
 
 class ListUsage(command.Lister):
-    """List the host hours that leases had, day by day
+    """List the host hours that leases had, day by day.
 
     Days are in UTC. "Promised" counts from the start of each lease to its end,
     also what is to come; "bound" what of it has passed while the hosts were

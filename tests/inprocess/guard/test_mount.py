@@ -13,7 +13,10 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import testtools
+import yaml
 
 from ironic_reservations.api import dialects
 from ironic_reservations.guard import mount
@@ -29,6 +32,13 @@ class TestMounted(testtools.TestCase):
                     '/reservation'):
             for path in (top, f'{top}/', f'{top}/x', f'{top}/x/y'):
                 self.assertTrue(mount.mounted(path), path)
+
+    def test_all_that_the_description_has(self):
+        """A new resource is found beside Ironic's, too."""
+        path = pathlib.Path(dialects.__file__).with_name('openapi.yaml')
+        paths = yaml.safe_load(path.read_text('utf-8'))['paths']
+        for path in paths.keys() - {'/', '/v1'}:
+            self.assertTrue(mount.mounted(path), path)
 
     def test_not_ours(self):
         """Also what only begins like it."""
