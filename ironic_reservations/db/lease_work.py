@@ -95,12 +95,7 @@ def extend(connection: sa.Connection, claims: Collection[Claim],
         return frozenset()
     # UPDATE leases SET claimed_until = ?
     #   WHERE id IN (...) AND (id, claimed_by) IN ((?, ?), ...)
-    # NOTE: the first condition is for the index, which MariaDB does not use
-    # for pairs.
-    mine = sa.and_(
-        _s.id.in_([claim.lease_id for claim in claims]),
-        sa.tuple_(_s.id, _s.claimed_by).in_(
-            [(claim.lease_id, claim.token) for claim in claims]))
+    mine = _held_by(claims)
     if connection.execute(
             sa.update(tables.leases).where(mine)
             .values(claimed_until=until)).rowcount == len(claims):
@@ -140,13 +135,22 @@ def give_back(connection: sa.Connection, claim: Claim,
 
 
 def drop(connection: sa.Connection, claims: Collection[Claim]) -> None:
-    """Let go of leases that nothing has been done about."""
+    """Let go of leases that nobody works on."""
+    # UPDATE leases SET claimed_by = NULL, claimed_until = NULL
+    #   WHERE id IN (...) AND (id, claimed_by) IN ((?, ?), ...)
     if claims:
         connection.execute(
-            sa.update(tables.leases)
-            .where(_s.id.in_([claim.lease_id for claim in claims]),
-                   _s.claimed_by.in_({claim.token for claim in claims}))
+            sa.update(tables.leases).where(_held_by(claims))
             .values(claimed_by=None, claimed_until=None))
+
+
+def _held_by(claims: Collection[Claim]) -> sa.ColumnElement[bool]:
+    # NOTE: the first condition is for the index, which MariaDB does not use
+    # for pairs.
+    return sa.and_(
+        _s.id.in_([claim.lease_id for claim in claims]),
+        sa.tuple_(_s.id, _s.claimed_by).in_(
+            [(claim.lease_id, claim.token) for claim in claims]))
 
 
 def wake(connection: sa.Connection, node_uuids: Collection[str],

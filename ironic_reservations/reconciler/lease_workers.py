@@ -38,6 +38,9 @@ from ironic_reservations.reconciler import loop
 
 LOG = log.getLogger(__name__)
 
+#: After how many seconds one tries again where the database has failed.
+_AGAIN = 2.0
+
 
 class LeaseWorkers:
     """The workers of this process.
@@ -53,6 +56,8 @@ class LeaseWorkers:
         self._lock = threading.Lock()
         # NOTE: until when each surely is ours, by the timer.
         self._held: dict[lease_claims.Claim, float] = {}
+        # NOTE: what could not be finished, and from when on it is let go of.
+        self._unfinished: dict[lease_claims.Claim, float] = {}
         self._extended_at = engine.timer()
         self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
             queue.SimpleQueue())
@@ -61,6 +66,7 @@ class LeaseWorkers:
         # NOTE: each lease has a claim of its own, so there is none to all.
         self.loop = loop.Loop('leases', (
             loop.Task(lambda _: self.extend()),
+            loop.Task(lambda _: self._let_go()),
             loop.Task(lambda _: self._fill())))
 
     def start(self) -> None:
@@ -90,6 +96,7 @@ class LeaseWorkers:
 
         :returns: on how many leases.
         """
+        self._let_go()
         tasks = self._take(limit)
         for task in tasks:
             self._work(task)
@@ -150,8 +157,10 @@ class LeaseWorkers:
                             task.lease)
         except (errors.DatabaseUnavailable, errors.Contention,
                 db_connection.Conflict) as exc:
-            LOG.warning('The lease %s is left until its claim ends: %s',
+            LOG.warning('The lease %s is left for a moment: %s',
                         claim.lease_id, exc)
+            with self._lock:
+                self._unfinished[claim] = self._engine.timer() + _AGAIN
         except Exception:
             LOG.exception('Working on the lease %s failed', claim.lease_id)
         finally:
@@ -182,6 +191,21 @@ class LeaseWorkers:
                 else:
                     del self._held[claim]
 
+    def _let_go(self) -> None:
+        """Let go of what could not be finished.
+
+        NOTE: a claim is as long as others wait for one that is dead.  One
+        that lives need not have a lease wait that long for its start.
+        """
+        now = self._engine.timer()
+        with self._lock:
+            claims = [claim for claim, at in self._unfinished.items()
+                      if at <= now]
+        if claims and self._drop(claims):
+            with self._lock:
+                for claim in claims:
+                    del self._unfinished[claim]
+
     def _leave(self) -> None:
         """Give back what nobody has begun with."""
         left: list[lease_claims.Claim] = []
@@ -191,11 +215,14 @@ class LeaseWorkers:
                 left.append(task.claim)
         self._drop(left)
 
-    def _drop(self, claims: Collection[lease_claims.Claim]) -> None:
+    def _drop(self, claims: Collection[lease_claims.Claim]) -> bool:
+        """Let others take over; tells whether they can at once."""
         if not claims:
-            return
+            return True
         try:
             lease_claims.drop(self._engine, claims)
         except (errors.DatabaseUnavailable, errors.Contention,
                 db_connection.Conflict) as exc:
             LOG.debug('The claims are left to end: %s', exc)
+            return False
+        return True

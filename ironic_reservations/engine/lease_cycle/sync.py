@@ -62,7 +62,8 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
 
     :param holds: returns whether the claim still does.
     :param lease: as it was read when it was claimed.
-    :raises DatabaseUnavailable: then the claim ends by itself.
+    :raises DatabaseUnavailable: then the claim stands until whoever has it
+        lets go of it, or it ends.
     """
     context = lease_context.Context(engine, claim.lease_id, claim.due_at,
                                     holds, claim.token)

@@ -127,6 +127,17 @@ class TestLeaseClaims(leases.TestCase):
             db_lease_work.drop(connection, claims)
         self.assertEqual(3, len(self._take('b')))
 
+    def test_what_another_batch_has_by_now_is_not_let_go_of(self):
+        (first,) = self._take('a', 1)
+        self.world.clock.advance(60)
+        again, second = self._take('b', 2)
+        self.assertEqual(first.lease_id, again.lease_id)
+        with self.engine.database.write() as connection:
+            db_lease_work.drop(connection, [first, second])
+        self.assertEqual(['b', None], [
+            self.world.lease_rows()[each.lease_id]['claimed_by']
+            for each in (again, second)])
+
     def test_statements_do_not_grow_with_the_leases(self):
         seen = []
         sa.event.listen(
@@ -216,6 +227,28 @@ class TestBackoff(leases.TestCase):
         self.work()
         self.assertEqual(PENDING, self.lease(lease).status)
         self.soon()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+
+    def test_one_lost_connection_delays_no_start_by_a_whole_claim(self):
+        """Whoever has the claim lives, and lets go of it."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 4)
+        self.at(1)
+        claim_ttl = self.engine.conf.leases.claim_ttl
+
+        def down():
+            raise errors.DatabaseUnavailable('down')
+        self.world.before_next_write(lambda: self.world.before_next_write(
+            down))
+        self.work()
+        self.assertEqual(PENDING, self.lease(lease).status)
+        # NOTE: that it lets go of it may fail as well.
+        self.world.clock.advance(3)
+        self.world.before_next_write(down)
+        self.work()
+        self.world.clock.advance(3)
+        self.assertLess(6, claim_ttl)
+        self.work()
         self.assertEqual(ACTIVE, self.lease(lease).status)
 
 

@@ -15,9 +15,10 @@
 
 An answer that shows a promised start says that the lease has its nodes by
 then, until somebody sends what may change or end it.  Only a node that is
-broken may be in its way: then it is flagged, and its owner told.  However
-much fails, what is due is done within the time after which nothing that was
-sent is under way any more.
+broken may be in its way: then it is flagged, and its owner told.  While
+one thing after another fails, nobody can say by when something is done; then
+it is, within the time after which nothing that was sent is under way any
+more.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def late(told: history.History) -> Iterator[tuple[float, str, str]]:
         for before in answers:
             if before.promised is None or before.status == 'ACTIVE':
                 continue
-            latest = max(before.promised, before.exchange.got) + told.late
+            latest = _latest(told, max(before.promised, before.exchange.got))
             began = started.get(lease)
             if began is not None and latest < began < before.until:
                 yield began, lease, _text(before, f'has at {began:.2f}')
@@ -54,6 +55,14 @@ def late(told: history.History) -> Iterator[tuple[float, str, str]]:
             if shown is not None:
                 yield shown, lease, _text(before, f'had not at {shown:.2f}')
                 break
+
+
+def _latest(told: history.History, since: float) -> float:
+    """Return when what is due since then is done, whatever failed."""
+    for fault in told.faults:
+        if fault['fault'] != 'calm' and fault['at'] <= since + told.late:
+            since = max(since, fault['at'] + (fault.get('seconds') or 0))
+    return since + told.late
 
 
 def _text(before: dates.Dates, instead: str) -> str:

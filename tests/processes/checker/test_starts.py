@@ -43,12 +43,14 @@ class StartsTestCase(unittest.TestCase):
     """Histories written by hand."""
 
     def late(self, *told: history.Exchange,
-             rows: tuple[tuple[str, float], ...] = ()) -> list[str]:
+             rows: tuple[tuple[str, float], ...] = (),
+             faults: tuple[dict[str, Any], ...] = ()) -> list[str]:
         """Return the leases that have started too late."""
         return [lease for _, lease, _ in starts.late(history.History(
-            told, late=LATE, snapshots=({'at': 600.0, 'tables': {'outbox': [
-                {'kind': kind, 'lease_id': 'l', 'created_at': date(at)}
-                for kind, at in rows]}},)))]
+            told, late=LATE, faults=faults, snapshots=({
+                'at': 600.0, 'tables': {'outbox': [
+                    {'kind': kind, 'lease_id': 'l', 'created_at': date(at)}
+                    for kind, at in rows]}},)))]
 
     def test_one_that_starts_in_time(self) -> None:
         """Give or take what may be under way."""
@@ -72,6 +74,15 @@ class StartsTestCase(unittest.TestCase):
                                           rows=(('started', 161),)))
         self.assertEqual(['l'], self.late(
             queued(10, 100), queued(20, 50), rows=(('started', 111),)))
+
+    def test_while_one_thing_after_another_fails(self) -> None:
+        """Nobody can say by when it has to have started; then it has to."""
+        for at, seconds, began, expected in (
+                (20, 0, 161, ['l']), (120, 0, 179, []), (120, 0, 181, ['l']),
+                (120, 10, 189, []), (170, 0, 161, ['l'])):
+            self.assertEqual(expected, self.late(
+                queued(10, 100), rows=(('started', began),),
+                faults=({'fault': 'stop', 'at': at, 'seconds': seconds},)))
 
     def test_one_that_is_flagged_and_told(self) -> None:
         """A node of it is broken."""
