@@ -25,6 +25,7 @@ from urllib import parse
 from ironicclient import exc
 from ironicclient.common import base
 from ironicclient.v1 import client as ironic_client
+from oslo_utils import uuidutils
 
 from ironic_reservations.client import errors
 from ironic_reservations.client import requirement_text
@@ -114,6 +115,28 @@ class MaintenanceManager(base.Manager[Maintenance]):
         :raises NotFound: there is none.
         """
         return cast(Maintenance, self._get(parse.quote(uuid, safe='')))
+
+    def find(self, ident: str) -> Maintenance:
+        """Get one window by its UUID or by its name.
+
+        :raises NotFound: there is none.
+        :raises ironicclient.exc.CommandError: several have that name.
+        """
+        if uuidutils.is_uuid_like(ident):
+            return self.get(ident)
+        # NOTE: names may be used again once a window is over.
+        named = [each for each in self.list() if each.name == ident]
+        found = [each for each in named if each.state != 'over'] or named
+        if not found:
+            raise exc.NotFound(
+                f'There is no maintenance window {ident!r}. "reservation '
+                'maintenance list" lists the windows.')
+        if len(found) > 1:
+            raise exc.CommandError(
+                f'{len(found)} maintenance windows have the name {ident!r}: '
+                f'{", ".join(each.uuid for each in found)}. Use the UUID of '
+                'one of them.')
+        return found[0]
 
     def delete(self, uuid: str) -> None:
         """End a window, now or before it has started.

@@ -68,15 +68,18 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
             metavar='<reason>',
             help='Reason to show in Ironic. Default is the name.')
         parser.add_argument(
-            '--start',
+            '--start-date',
             metavar='<time>',
             type=chart_command.instant,
+            dest='start',
             help=f'Start of the maintenance: {_TIMES}. Default is now.')
         end = parser.add_mutually_exclusive_group(required=True)
         end.add_argument(
-            '--end',
+            # NOTE: not --end, in which the shell sees its own --endpoint.
+            '--end-date',
             metavar='<time>',
             type=chart_command.instant,
+            dest='end',
             help=f'End of the maintenance: {_TIMES}.')
         end.add_argument(
             '--duration',
@@ -155,14 +158,14 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'maintenance', metavar='<maintenance>',
-            help='UUID of the maintenance window.')
+            help='Name or UUID of the maintenance window.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Show it, with its nodes."""
         self.log.debug('take_action(%s)', parsed_args)
         found = maintenance.MaintenanceManager(
-            self.app.client_manager.baremetal).get(parsed_args.maintenance)
+            self.app.client_manager.baremetal).find(parsed_args.maintenance)
         return _LONG, _values(found, _LONG)
 
 
@@ -176,7 +179,7 @@ class DeleteMaintenance(command.Command):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'maintenances', metavar='<maintenance>', nargs='+',
-            help='UUIDs of the maintenance windows.')
+            help='Names or UUIDs of the maintenance windows.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -185,12 +188,12 @@ class DeleteMaintenance(command.Command):
         manager = maintenance.MaintenanceManager(
             self.app.client_manager.baremetal)
         failures = []
-        for uuid in parsed_args.maintenances:
+        for ident in parsed_args.maintenances:
             try:
-                manager.delete(uuid)
-                print(f'Ended maintenance {uuid}')
-            except exc.ClientException as error:
-                failures.append(f'Failed to end maintenance {uuid}: {error}')
+                manager.delete(manager.find(ident).uuid)
+                print(f'Ended maintenance {ident}')
+            except (exc.ClientException, exc.CommandError) as error:
+                failures.append(f'Failed to end maintenance {ident}: {error}')
         if failures:
             raise exc.ClientException('\n'.join(failures))
 
