@@ -125,7 +125,23 @@ def ensure(engine: Engine,
     obstacle = _obstacle(result, reservation.node_uuid)
     if obstacle is not None:
         _end(engine, reservation)
+    else:
+        _check_there(engine, reservation)
     return obstacle
+
+
+def _check_there(engine: Engine, reservation: facts.Reservation) -> None:
+    """Check that what has just been held for a reservation is for one.
+
+    NOTE: whoever found that the first attempt had come to nothing may have
+    ended both since they were read; what is held for nobody is taken back.
+
+    :raises Conflict: it is no more.
+    """
+    with engine.database.read() as connection:
+        still = db_reservations.read_by_uuid(connection, reservation.uuid)
+    if still is None:
+        raise db_connection.Conflict('the reservation has changed')
 
 
 def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:

@@ -28,7 +28,9 @@ from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
+from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import hold_release
+from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
@@ -301,6 +303,29 @@ class TestUnansweredWrites(held_reservations.TestCase):
         # NOTE: nobody has been told of the first one, so it has ended.
         made = self.reserve(node, instance_uuid=instance)
         self.assertEqual([made.uuid], list(self.world.reservations()))
+        self.assert_clean()
+
+    def test_request_again_while_the_first_comes_to_nothing(self) -> None:
+        """A node was held, and told to be reserved, for nobody."""
+        node, instance = self.enrol(), world.new_uuid()
+        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        self.assertRaises(faults.Died, self.reserve, node, engine=died,
+                          instance_uuid=instance)
+        real, times = hold_cases.hold_node, iter(range(99))
+
+        def hold_node(*arguments: Any) -> hold_cases.Result:
+            if next(times) == 0:
+                self.wait()
+                self.recover()
+            return real(*arguments)
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.engine.placement.holds.hold_node',
+            hold_node))
+        made = self.reserve(node, instance_uuid=instance)
+        self.assertEqual(1, next(times))
+        self.assertEqual([made.uuid], list(self.world.reservations()))
+        hold_recovery.release_forsaken(self.engine)
+        self.recover()
         self.assert_clean()
 
     def test_what_may_come_to_nothing_is_not_told(self) -> None:
