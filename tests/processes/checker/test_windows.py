@@ -123,6 +123,15 @@ class WindowsTestCase(unittest.TestCase):
         self.assertEqual([], self.found(
             window, leased(12, 5, 30, 'ACTIVE', made=5)))
 
+    def test_a_lease_that_had_begun_keeps_its_nodes(self) -> None:
+        """Though it was flagged, for another one, in between."""
+        window = booked(20, 30, 45)
+        for start, expected in ((15, []), (25, [
+                'promised across maintenance'])):
+            self.assertEqual(expected, self.found(
+                leased(16, start, 50), window,
+                leased(22, start, 50, degraded=True), leased(24, start, 50)))
+
     def test_what_an_operator_has_set_is_left_alone(self) -> None:
         """Neither cleared nor written over by the service."""
         by = asked('operate-maintenance', 'PUT',

@@ -136,7 +136,8 @@ def crossed(told: history.History, sure: list[Sure]
 
     NOTE: what was promised before the window was booked is moved, or flagged,
     only after that, so it has to be new: the lease was made since then, or
-    was seen since then without it.
+    was seen since then without it.  One that had begun keeps its nodes; that
+    it was flagged for another one meanwhile changes nothing.
     """
     if not sure:
         return
@@ -156,7 +157,10 @@ def crossed(told: history.History, sure: list[Sure]
                             window.begin <= other.sent
                             and other.got <= each.sent
                             and not had.crosses(window)
-                            for other, had in before))):
+                            for other, had in before))
+                        and not any(other.got <= window.begin
+                                    and had.has_begun(window)
+                                    for other, had in before)):
                     found.add((lease['id'], window.window))
                     yield each, window, lease['id']
             before.append((each, there))
@@ -171,6 +175,12 @@ class _Promises:
             (node, *(told.at(date.isoformat())
                      for date in (promise.begin, promise.end)))
             for node, promise in promises.of_lease(lease)]
+
+    def has_begun(self, window: Sure) -> bool:
+        """Return whether it had the node when its window was booked."""
+        return any(node == window.node and begin < window.begin
+                   and window.starts < end
+                   for node, begin, end in self._times)
 
     def crosses(self, window: Sure) -> bool:
         """Return whether it is promised the node of a window across it."""
