@@ -53,6 +53,7 @@ from ironic_reservations.engine import uncertain
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import compiled
+from tests import kept
 from tests import timeline_writes
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
@@ -263,7 +264,7 @@ def _matches(node: facts.Node, filters: dict[str, str]) -> bool:
 
 
 @functools.cache
-def _empty_sqlite() -> bytes:
+def empty_sqlite() -> bytes:
     """Make the tables once in a process; each test gets a copy."""
     with tempfile.TemporaryDirectory() as directory:
         database = connection.Database(
@@ -291,11 +292,11 @@ def configured(url: str, **overrides: Any) -> cfg.ConfigOpts:
     return conf
 
 
-class _Interruptible(connection.Database):
+class _Interruptible(kept.Database):
     """A database; others come in between a look and a transaction."""
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
-        super().__init__(conf)
+    def __init__(self, conf: cfg.ConfigOpts, keep: bool) -> None:
+        super().__init__(conf, keep)
         self.interruptions: list[Callable[[], None]] = []
 
     @contextlib.contextmanager
@@ -316,13 +317,14 @@ class World(fixtures.Fixture):
 
     def __init__(self, url: str | None = None, **options: Any) -> None:
         self._url = url
+        self._alone = url is None
         self._options = options
 
     def _setUp(self) -> None:
         if self._url is None:
             path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
                                 'reservations.sqlite')
-            path.write_bytes(_empty_sqlite())
+            path.write_bytes(empty_sqlite())
             self._url = f'sqlite:///{path}'
         self.useFixture(timeline_writes.Watch())
         self.conf = configured(self._url, **self._options)
@@ -330,7 +332,8 @@ class World(fixtures.Fixture):
         self.ironic = StandInIronic()
         self.engine = dataclasses.replace(
             engine_module.build(self.conf, self.ironic, self.clock),
-            database=_Interruptible(self.conf), timer=self.clock.elapsed)
+            database=_Interruptible(self.conf, self._alone),
+            timer=self.clock.elapsed)
         self.addCleanup(self.engine.database.close)
 
     @property
@@ -411,6 +414,7 @@ class World(fixtures.Fixture):
         """
         other = dataclasses.replace(
             engine_module.build(self.conf, self.ironic, clock or self.clock),
+            database=kept.Database(self.conf, self._alone),
             timer=self.clock.elapsed)
         self.addCleanup(other.database.close)
         return other

@@ -40,6 +40,8 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import mirror
 from ironic_reservations.model import facts
+from tests import kept
+from tests import world
 
 #: What happens outside of the API: requests to here, in a story.
 OUTSIDE = '/_outside'
@@ -115,9 +117,13 @@ class World(fixtures.Fixture):
         self.conf.set_override('auth_strategy', self._auth_strategy)
         self.clock = Clock()
         self.ironic = Ironic()
-        self.engine = engine.build(
-            self.conf, self.ironic, self.clock)  # type: ignore[arg-type]
+        self.engine = dataclasses.replace(
+            engine.build(self.conf, self.ironic,  # type: ignore[arg-type]
+                         self.clock), database=kept.Database(self.conf))
         self.addCleanup(self.engine.database.close)
+        if not self.conf.database.connection:
+            pathlib.Path(self.conf.state_path, 'reservations.sqlite'
+                         ).write_bytes(world.empty_sqlite())
         migrate.ensure_sqlite(self.engine.database)
         self.app = self.make_app()
 
