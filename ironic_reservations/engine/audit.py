@@ -115,7 +115,8 @@ class Audit:
         :param action: one of CADF: ``create``, ``update``, ``delete``,
             ``allow``, ``deny``.
         :param kind: of the target: ``reservation``, ``lease``, ``host``,
-            ``node`` or ``allocation``.
+            ``host_property``, ``maintenance``, ``calendar_token``, ``node``
+            or ``allocation``.
         :param ident: of the target; never a proof.
         :param who: the caller; ``None``: nobody asked for it.
         :param status: of the answer, where there is one.

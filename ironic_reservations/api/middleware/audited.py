@@ -25,7 +25,8 @@ from ironic_reservations.engine import audit
 _ACTIONS = {'POST': 'create', 'PUT': 'update', 'PATCH': 'update',
             'DELETE': 'delete'}
 _KINDS = {'reservations': 'reservation', 'leases': 'lease',
-          'os-hosts': 'host', 'calendar': 'calendar_token'}
+          'os-hosts': 'host', 'calendar': 'calendar_token',
+          'maintenances': 'maintenance'}
 _UNKNOWN = 'unknown'
 
 
@@ -50,6 +51,9 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
     if kind == 'calendar_token':
         # NOTE: nothing but whose it is tells one from another.
         names[2:] = [who.user_id or _UNKNOWN]
+    if kind == 'host' and names[2:3] == ['properties'] and len(names) > 3:
+        kind = 'host_property'
+        del names[2]
     ident = names[2] if len(names) > 2 else _made(answer)
     if kind == 'reservation' and ident != _UNKNOWN:
         ident = audit.digest(ident)

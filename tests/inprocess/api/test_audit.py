@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from typing import Any
 import uuid
 import warnings
@@ -30,6 +31,10 @@ from tests.inprocess.api import world
 
 _MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red',
            'x_user_id': 'ada', 'x_user_name': 'Ada'}
+_ADMIN = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+          'openstack_system_scope': 'all'}
+_CHANGES = {'post': 'create', 'put': 'update', 'patch': 'update',
+            'delete': 'delete'}
 
 
 class TestAudit(testtools.TestCase):
@@ -152,13 +157,68 @@ class TestAudit(testtools.TestCase):
         self.assertNotIn(made.json['calendar_token']['token'],
                          self.logged.output)
 
+    def test_maintenance_window(self) -> None:
+        """It takes nodes from others: who booked it, and who ended it."""
+        served = self._serve()
+        served.look_outside()
+        wanted = {'name': 'firmware', 'nodes': [self.node],
+                  'ends_at': '2050-01-01T00:00:00+00:00'}
+        tried = world.request(served, 'POST', '/v1/maintenances?dry_run=true',
+                              wanted, **_ADMIN)
+        self.assertEqual(200, tried.status, tried.body)
+        refused = world.request(served, 'POST', '/v1/maintenances', wanted,
+                                **_MEMBER)
+        self.assertEqual(403, refused.status, refused.body)
+        made = world.request(served, 'POST', '/v1/maintenances', wanted,
+                             **_ADMIN)
+        self.assertEqual(201, made.status, made.body)
+        window = made.json['maintenance']['uuid']
+        self.assertEqual(204, world.request(
+            served, 'DELETE', f'/v1/maintenances/{window}', **_ADMIN).status)
+        self.assertEqual(
+            [('create', 'failure', '403', audit.identifier('unknown')),
+             ('create', 'success', '201', window),
+             ('delete', 'success', '204', window)],
+            [(each['action'], each['outcome'], each['reason']['reasonCode'],
+              each['target']['id']) for each in self._events()])
+        for each in self._events():
+            self.assertTrue(
+                each['target']['typeURI'].endswith('/maintenance'))
+
+    def test_property_of_hosts(self) -> None:
+        """It is the target, and no host is called so."""
+        served = self._serve()
+        world.request(served, 'PATCH', '/v1/os-hosts/properties/rack',
+                      {'private': True}, **_ADMIN)
+        (event,) = self._events()
+        self.assertEqual('rack', event['target']['name'])
+        self.assertTrue(
+            event['target']['typeURI'].endswith('/host_property'))
+
+    def test_whatever_changes_something_is_recorded(self) -> None:
+        """All that the description has, so that none is forgotten."""
+        served = self._serve()
+        described = world.request(served, 'GET', '/openapi.json').json
+        walked = 0
+        for path, operations in described['paths'].items():
+            for method in operations.keys() & _CHANGES.keys():
+                before = len(self._events())
+                world.request(
+                    served, method.upper(),
+                    re.sub('{[^}]+}', str(uuid.uuid4()), path),
+                    None if method == 'delete' else {}, **_ADMIN)
+                self.assertEqual(
+                    [_CHANGES[method]],
+                    [each['action'] for each in self._events()[before:]],
+                    f'{method} {path}')
+                walked += 1
+        self.assertGreaterEqual(walked, 14)
+
     def test_dry_run_that_is_false_is_recorded(self) -> None:
         """It changes something; one that is true does not, however spelt."""
         served = self._serve()
         host = world.request(
-            served, 'POST', '/v1/os-hosts', {'name': self.node},
-            x_roles='admin,member,reader', x_project_id='operators',
-            openstack_system_scope='all')
+            served, 'POST', '/v1/os-hosts', {'name': self.node}, **_ADMIN)
         self.assertEqual(201, host.status, host.body)
         before = len(self._events())
         for query, status, recorded in (
