@@ -47,19 +47,20 @@ class RequestId(request_id.RequestId):
 
 def make_app(engine: Engine, enforcer: policies.Enforcer,
              conf: cfg.ConfigOpts, identity: api_identity.Provider,
-             knows: api_identity.Knows,
+             fingerprint: api_identity.Fingerprint,
              authenticate: wsgi.Middleware | None = None
              ) -> wsgi.Application:
     """Make the application.
 
     :param conf: the options of [api].
     :param identity: tells who calls from the environ of a request.
-    :param knows: tells whether the maker of a calendar's token is a user.
+    :param fingerprint: tells whether the maker of a calendar's token is a
+        user, and has the password of then.
     :param authenticate: wraps what is not open to anybody; ``None`` where
         requests come authenticated.
     """
     metrics = api_metrics.Metrics(engine)
-    controllers = root.RootController(engine, enforcer, metrics, knows)
+    controllers = root.RootController(engine, enforcer, metrics, fingerprint)
     inside = strict.Strict(
         pecan.make_app(
             controllers, force_canonical=False,

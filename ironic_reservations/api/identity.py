@@ -22,8 +22,10 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 
 Provider = Callable[[wsgi.Environ], oslo_context.RequestContext]
-#: Whether there may be a user of that id; ``None`` is nobody in particular.
-Knows = Callable[[str | None], bool]
+#: What is another one once a user, by its id, has another password; empty
+#: where others ask for that, and ``None`` where there is no such user. The
+#: user ``None`` is nobody in particular.
+Fingerprint = Callable[[str | None], str | None]
 
 #: Where the handlers find the context.
 KEY = 'ironic_reservations.context'

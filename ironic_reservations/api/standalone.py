@@ -57,7 +57,7 @@ def with_engine(conf: cfg.ConfigOpts,
         None if authenticate is None else _Identify(authenticate))
     api = app.make_app(
         engine, policies.Enforcer(conf, conf.auth_strategy), conf, provider,
-        strategy.knows, authenticate)
+        strategy.fingerprint, authenticate)
     return door.Beside(api, unread.Unread(
         door.make(conf, strategy, api, inside=False)))
 

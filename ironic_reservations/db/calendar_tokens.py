@@ -37,12 +37,22 @@ class Holder:
     :ivar user_id: ``None`` where users are not told apart.
     :ivar project_id: ``None`` where there are no projects.
     :ivar roles: that the user had in the project then.
+    :ivar fingerprint: of the user's password then; empty where others ask for
+        passwords, and where the release before has written it.
     """
 
     user_id: str | None
     project_id: str | None
     roles: frozenset[str]
     created_at: datetime.datetime
+    fingerprint: str
+
+    def has(self, fingerprint: str | None) -> bool:
+        """Return whether the user still has that password.
+
+        :param fingerprint: of now; ``None``: there is no such user.
+        """
+        return fingerprint == self.fingerprint
 
 
 def find(connection: sa.Connection, digest: str) -> Holder | None:
@@ -58,7 +68,7 @@ def read(connection: sa.Connection, user_id: str | None,
 
 def write(connection: sa.Connection, digest: str, user_id: str | None,
           project_id: str | None, roles: Collection[str],
-          now: datetime.datetime) -> None:
+          fingerprint: str | None, now: datetime.datetime) -> None:
     """Write a token of a user in a project, in place of the one before.
 
     :raises oslo_db.exception.DBDuplicateEntry: another one is written for
@@ -68,7 +78,8 @@ def write(connection: sa.Connection, digest: str, user_id: str | None,
     connection.execute(sa.insert(tables.calendar_tokens).values(
         digest=digest, owner=_owner(user_id, project_id),
         user_id=user_id or '', project_id=project_id or '',
-        roles=json.dumps(sorted(roles)), created_at=now))
+        roles=json.dumps(sorted(roles)), created_at=now,
+        fingerprint=fingerprint))
 
 
 def delete(connection: sa.Connection, user_id: str | None,
@@ -92,8 +103,10 @@ def _owner(user_id: str | None, project_id: str | None) -> str:
 def _holder(connection: sa.Connection,
             condition: sa.ColumnElement[bool]) -> Holder | None:
     row = connection.execute(sa.select(
-        _c.user_id, _c.project_id, _c.roles, _c.created_at)
+        _c.user_id, _c.project_id, _c.roles, _c.created_at,
+        _c.fingerprint)
         .where(condition)).one_or_none()
     return None if row is None else Holder(
         row.user_id or None, row.project_id or None,
-        frozenset(json.loads(row.roles)), row.created_at)
+        frozenset(json.loads(row.roles)), row.created_at,
+        row.fingerprint or '')

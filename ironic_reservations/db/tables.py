@@ -478,6 +478,9 @@ calendar_tokens = sa.Table(
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('roles', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
+    # NOTE: of the user's password, where we know it; the release before has
+    # written NULL.
+    sa.Column('fingerprint', sa.String(64)),
     **_MYSQL)
 
 #: Notices that have been written and are to be sent, or have been.

@@ -33,10 +33,12 @@ _BYTES = 32
 
 
 def make(engine: Engine, user_id: str | None, project_id: str | None,
-         roles: Collection[str]) -> str:
+         roles: Collection[str], fingerprint: str | None) -> str:
     """Return a new token of a user in a project; the one before is void.
 
     NOTE: it is told once, and can be found from nothing that is kept.
+
+    :param fingerprint: of the user's password; see :class:`Holder`.
     """
     token = secrets.token_urlsafe(_BYTES)
 
@@ -44,16 +46,21 @@ def make(engine: Engine, user_id: str | None, project_id: str | None,
         now = engine.clock()
         with engine.database.write() as connection:
             calendar_tokens.write(connection, _digest(token), user_id,
-                                  project_id, roles, now)
+                                  project_id, roles, fingerprint, now)
         return token
     return retry.until_committed(attempt, repeatable=True)
 
 
-def show(engine: Engine, user_id: str | None,
-         project_id: str | None) -> Holder | None:
-    """Return that a user has a token in a project; ``None`` for no token."""
+def show(engine: Engine, user_id: str | None, project_id: str | None,
+         fingerprint: str | None) -> Holder | None:
+    """Return that a user has a token in a project; ``None`` for no token.
+
+    :param fingerprint: of the user's password: a token from the time of
+        another one is none.
+    """
     with engine.database.read() as connection:
-        return calendar_tokens.read(connection, user_id, project_id)
+        found = calendar_tokens.read(connection, user_id, project_id)
+    return found if found and found.has(fingerprint) else None
 
 
 def revoke(engine: Engine, user_id: str | None,
@@ -69,7 +76,8 @@ def holder(engine: Engine, token: str) -> Holder:
     """Return who has made a token.
 
     NOTE: the same work for whatever is shown: a hash, and a row that is
-    looked for by it.
+    looked for by it. Whether the user still has the password of then is for
+    the caller to see.
 
     :raises CalendarNotFound: nobody has, or it is void.
     """
@@ -87,7 +95,8 @@ def unknown() -> errors.CalendarNotFound:
     """
     return errors.CalendarNotFound(
         'There is no calendar here: the address is not complete, or its '
-        'token has been revoked or made anew. Make a new address.')
+        'token has been revoked, made anew, or ended with the password of '
+        'its user. Make a new address.')
 
 
 def leases_of(engine: Engine,

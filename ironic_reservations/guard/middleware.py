@@ -128,7 +128,7 @@ class Guard:
             functools.partial(identity.identify, app, strategy))
         self._mount = mount.Mount(
             app, api_app.make_app(engine, enforcer, engine.conf,
-                                  _PROVIDERS[strategy], sessions.knows),
+                                  _PROVIDERS[strategy], sessions.fingerprint),
             transport, strategy, self._metrics,
             lambda api: door.make(engine.conf, sessions, api, inside=True))
 

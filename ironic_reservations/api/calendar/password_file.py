@@ -43,6 +43,7 @@ from ironic_reservations.api.calendar import sessions
 LOG = log.getLogger(__name__)
 
 _PURPOSE = b'ironic-reservations: a session of the calendar'
+_OF_TOKENS = b'ironic-reservations: a token of the calendar'
 #: What bcrypt looks at of a password.
 _BCRYPT_BYTES = 72
 
@@ -66,12 +67,19 @@ class PasswordFile:
     def begin(self) -> None:
         """Return nothing: everybody has to sign in."""
 
-    def knows(self, user_id: str | None) -> bool:
-        """Return whether somebody is in the file.
+    def fingerprint(self, user_id: str | None) -> str | None:
+        """Return what tells a user's password in the file from any other.
 
+        NOTE: it is kept, so nothing can be found from it: neither what the
+        file has nor whether a password is the right one.
+
+        :returns: ``None``: the user is not in the file.
         :raises Unexpected: the file cannot be read.
         """
-        return user_id in self._entries()
+        entries = self._entries()
+        hashed = None if user_id is None else entries.get(user_id)
+        return None if hashed is None else hmac.new(
+            hashed, _OF_TOKENS, hashlib.sha256).hexdigest()
 
     def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
         """Check a user's password, and return the value of the cookie.

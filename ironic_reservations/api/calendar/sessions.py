@@ -48,10 +48,12 @@ class Strategy(Protocol):
     def begin(self) -> str | None:
         """Return a cookie's value for who needs not sign in, else ``None``."""
 
-    def knows(self, user_id: str | None) -> bool:
-        """Return whether there may be a user of that id.
+    def fingerprint(self, user_id: str | None) -> str | None:
+        """Return what is another one once a user has another password.
 
         :param user_id: ``None``: nobody in particular.
+        :returns: an empty one where others ask for passwords; ``None``: there
+            is no user of that id.
         """
 
     def sign_in(self, document: Any, environ: wsgi.Environ) -> str:

@@ -58,9 +58,9 @@ class Tokens:
     def begin(self) -> None:
         """Return nothing: everybody has to sign in."""
 
-    def knows(self, user_id: str | None) -> bool:
+    def fingerprint(self, user_id: str | None) -> str | None:
         """Return that Keystone is to be asked, except for nobody."""
-        return user_id is not None
+        return None if user_id is None else ''
 
     def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
         """Return a token of whoever Keystone lets in.

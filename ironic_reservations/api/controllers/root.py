@@ -37,9 +37,9 @@ class RootController(rest.Controller):
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  metrics: api_metrics.Metrics,
-                 knows: identity.Knows) -> None:
+                 fingerprint: identity.Fingerprint) -> None:
         super().__init__(engine, enforcer)
-        self.v1 = v1.Controller(engine, enforcer, metrics, knows)
+        self.v1 = v1.Controller(engine, enforcer, metrics, fingerprint)
         self.description = DescriptionController(engine, enforcer)
         # NOTE: pecan finds controllers as attributes, by their paths.
         setattr(self, 'openapi.json', self.description)

@@ -359,7 +359,7 @@ class KeystoneFeedTest(testtools.TestCase):
         self.keystone.asked.clear()
         for user in (None, 'anna'):
             answer = self.read(calendar_tokens.make(
-                self.world.engine, user, None, ('reader',)))
+                self.world.engine, user, None, ('reader',), ''))
             self.assertEqual((404, 'calendar.not_found'),
                              (answer.status, answer.code))
         self.assertEqual([], self.keystone.asked)

@@ -135,7 +135,7 @@ class World(fixtures.Fixture):
         """Make the application under test."""
         return app.make_app(
             self.engine, policies.Enforcer(self.conf, self._auth_strategy),
-            self.conf, self._provider, lambda _: True)
+            self.conf, self._provider, lambda _: '')
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:

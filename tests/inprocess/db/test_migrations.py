@@ -22,6 +22,7 @@ import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations.cmd import status
+from ironic_reservations.db import calendar_tokens
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import migrate
 from ironic_reservations.db import providers_seen
@@ -102,6 +103,21 @@ class TestMigrations(migrating.MigrationTestCase):
                     user_id='u', project_id='p', roles='member',
                     created_at=NOON)
         self.assertIn('1 rows in calendar_tokens', self.lost('0013'))
+
+    def test_calendars_of_before_have_no_fingerprint(self):
+        """0023 leaves them where no password of ours is asked for."""
+        migrate.upgrade(self.database, '0022')
+        with self.database.write() as connection:
+            connection.execute(sa.text(
+                'INSERT INTO calendar_tokens (digest, owner, user_id, '
+                'project_id, roles, created_at) VALUES '
+                "('d', 'o', 'u', 'p', '[]', '2026-01-01 00:00:00')"))
+        for _ in range(2):
+            migrate.upgrade(self.database)
+            with self.database.read() as connection:
+                kept = calendar_tokens.find(connection, 'd')
+            self.assertEqual(('u', ''), (kept.user_id, kept.fingerprint))
+            migrate.downgrade(self.database, '0022')
 
     def test_downgrade_asks_about_whatever_is_not_known_to_be_rebuilt(self):
         """A table that is new is asked about, until somebody says not to."""

@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 import uuid
 
+import bcrypt
+
 from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
 from tests.inprocess.guard import with_keystone
@@ -110,6 +112,30 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
                          (gone.status, gone.code))
         users.write_text(before)
         self.assertEqual(200, self.page('GET', path, Accept='*/*').status)
+
+    def test_feed_ends_with_the_password(self):
+        """The page has no token then, and makes another one."""
+        users = self.ironic.folder / 'htpasswd'
+        before = users.read_text()
+        self.addCleanup(users.write_text, before)
+        again = bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()
+        after = ''.join(
+            f'alice:{again}\n' if line.startswith('alice:') else line
+            for line in before.splitlines(keepends=True))
+        self.assertNotEqual(before, after)
+        paths = []
+        for text in (before, after):
+            users.write_text(text)
+            if paths:
+                ended = self.page('GET', paths[0], Accept='*/*')
+                self.assertEqual(404, ended.status, ended)
+            shown = self.send('GET', '/v1/calendar/token', headers=base.OURS)
+            self.assertIsNone(shown.document['calendar_token'])
+            made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
+            paths.append(made.document['calendar_token']['url'].removeprefix(
+                self.ironic.url))
+            self.assertEqual(200, self.page(
+                'GET', paths[-1], Accept='*/*').status)
 
     def test_nobody_forges_who_signed_in(self):
         for headers in ({'X-User': 'alice'}, self.identity,

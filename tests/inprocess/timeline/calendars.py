@@ -45,7 +45,7 @@ VIEWERS: dict[str, dict[str, str]] = {
 def application(engine: engine_module.Engine) -> wsgi.Application:
     """Make the application of a process."""
     return app.make_app(engine, policies.Enforcer(engine.conf, 'keystone'),
-                        engine.conf, api_world.from_headers, lambda _: True)
+                        engine.conf, api_world.from_headers, lambda _: '')
 
 
 def timeline(there: world.World) -> judge.Timeline:

@@ -47,7 +47,8 @@ class _Tokens:
         with futures.ThreadPoolExecutor(AT_ONCE) as pool:
             made = list(pool.map(
                 lambda _: calendar_tokens.make(self.engine, 'me', 'red',
-                                               ROLES), range(AT_ONCE)))
+                                               ROLES, ''),
+                range(AT_ONCE)))
         self.assertEqual(AT_ONCE, len(set(made)))
         good = [each for each in made if self._holder(each) is not None]
         self.assertEqual(1, len(good))
@@ -56,7 +57,7 @@ class _Tokens:
     def test_names_that_differ_in_little(self) -> None:
         """Are others: in case, and in what some databases do not tell."""
         names = ('me', 'ME', 'me ', 'mé', '')
-        made = [calendar_tokens.make(self.engine, user, project, ROLES)
+        made = [calendar_tokens.make(self.engine, user, project, ROLES, '')
                 for user in names for project in names]
         for token in made:
             self.assertIsNotNone(self._holder(token))
@@ -64,12 +65,25 @@ class _Tokens:
         calendar_tokens.revoke(self.engine, 'ME', 'me')
         self.assertEqual(1, sum(self._holder(each) is None for each in made))
 
+    def test_password_of_then(self) -> None:
+        """Is kept as its fingerprint; with another one there is no token."""
+        first = calendar_tokens.make(self.engine, 'me', None, ROLES, 'one')
+        for fingerprint, there in (('one', True), ('ONE', False),
+                                   ('', False), (None, False)):
+            self.assertEqual(there, self._holder(first).has(fingerprint))
+            self.assertEqual(there, calendar_tokens.show(
+                self.engine, 'me', None, fingerprint) is not None)
+        second = calendar_tokens.make(self.engine, 'me', None, ROLES, 'two')
+        self.assertIsNone(self._holder(first))
+        self.assertTrue(self._holder(second).has('two'))
+
     def test_nobody_in_particular(self) -> None:
         """Has one, too, where users are not told apart."""
-        token = calendar_tokens.make(self.engine, None, None, ())
+        token = calendar_tokens.make(self.engine, None, None, (), '')
         found = self._holder(token)
         self.assertEqual((None, None), (found.user_id, found.project_id))
-        self.assertEqual(found, calendar_tokens.show(self.engine, None, None))
+        self.assertEqual(found, calendar_tokens.show(
+            self.engine, None, None, ''))
         calendar_tokens.revoke(self.engine, None, None)
         self.assertIsNone(self._holder(token))
 

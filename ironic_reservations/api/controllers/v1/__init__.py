@@ -39,7 +39,7 @@ class Controller(rest.Controller):
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  metrics: api_metrics.Metrics,
-                 knows: identity.Knows) -> None:
+                 fingerprint: identity.Fingerprint) -> None:
         super().__init__(engine, enforcer)
         self.reservations = reservations.ReservationsController(
             engine, enforcer, metrics)
@@ -49,9 +49,10 @@ class Controller(rest.Controller):
         setattr(self, 'os-hosts', self.hosts)
         self.availability = availability.AvailabilityController(
             engine, enforcer)
-        self.calendar = calendar.CalendarController(engine, enforcer)
+        self.calendar = calendar.CalendarController(
+            engine, enforcer, fingerprint)
         self.feed = calendar_token.FeedController(
-            engine, enforcer, knows)
+            engine, enforcer, fingerprint)
         setattr(self, 'leases.ics', self.feed)
         self.limits = limits.LimitsController(engine, enforcer)
         self.usage = usage.UsageController(engine, enforcer)

@@ -24,6 +24,7 @@ import pecan
 from ironic_reservations import policies
 from ironic_reservations.api import conditional
 from ironic_reservations.api import expose
+from ironic_reservations.api import identity
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
@@ -49,10 +50,12 @@ _BROKEN = node_condition.Condition.BROKEN.value
 class CalendarController(rest.Controller):
     """When how many hosts are free, and who has which one when."""
 
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer,
+                 fingerprint: identity.Fingerprint) -> None:
         super().__init__(engine, enforcer)
         self._calendars = calendar.Calendars(engine)
-        self.token = calendar_token.TokenController(engine, enforcer)
+        self.token = calendar_token.TokenController(
+            engine, enforcer, fingerprint)
 
     @expose.expose(query=calendar_types.CalendarQuery,
                    since=versions.CALENDAR,

@@ -44,12 +44,18 @@ _LISTS = 'reservation:lease:list'
 class TokenController(rest.Controller):
     """The token of the caller, in its project."""
 
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer,
+                 fingerprint: identity.Fingerprint) -> None:
+        super().__init__(engine, enforcer)
+        self._fingerprint = fingerprint
+
     @expose.expose(since=versions.CALENDAR)
     def post(self, call: expose.Call) -> pecan.Response:
         """Make the token anew, and tell it this once."""
         user, project = self._owner(call)
         token = calendar_tokens.make(self._engine, user, project,
-                                     call.context.roles)
+                                     call.context.roles,
+                                     self._fingerprint(user))
         where = url.feed(call.environ, self._engine.conf)
         return expose.answer({'calendar_token': {
             'token': token,
@@ -58,7 +64,9 @@ class TokenController(rest.Controller):
     @expose.expose(since=versions.CALENDAR)
     def get(self, call: expose.Call) -> pecan.Response:
         """Show whether there is one, and since when."""
-        found = calendar_tokens.show(self._engine, *self._owner(call))
+        user, project = self._owner(call)
+        found = calendar_tokens.show(self._engine, user, project,
+                                     self._fingerprint(user))
         return expose.answer({'calendar_token': found and {
             'created_at': dates.write(found.created_at)}})
 
@@ -88,9 +96,9 @@ class FeedController(rest.Controller):
     """Leases for programs that know a token, and nothing else."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
-                 knows: identity.Knows) -> None:
+                 fingerprint: identity.Fingerprint) -> None:
         super().__init__(engine, enforcer)
-        self._knows = knows
+        self._fingerprint = fingerprint
         self._roles = keystone_roles.KeystoneRoles(engine.conf)
 
     @expose.expose(query=calendar_types.FeedQuery,
@@ -117,11 +125,12 @@ class FeedController(rest.Controller):
         NOTE: none that the user did not have when making it: an application
         credential may have fewer than its user.
 
-        :raises CalendarNotFound: that is no user, or no more; users are
-            authenticated in another way than they were then, perhaps.
+        :raises CalendarNotFound: that is no user, or no more, or has another
+            password; users are authenticated in another way than they were
+            then, perhaps.
         :raises KeystoneUnavailable: nobody knows which these are.
         """
-        if not self._knows(holder.user_id):
+        if not holder.has(self._fingerprint(holder.user_id)):
             raise calendar_tokens.unknown()
         known: dict[str, Any] = {'user_id': holder.user_id,
                                  'project_id': holder.project_id}

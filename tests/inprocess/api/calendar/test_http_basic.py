@@ -15,20 +15,25 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import pathlib
 import time
+from typing import Any
 
 import bcrypt
 import fixtures
+import sqlalchemy as sa
 import testtools
 
 from ironic_reservations.api.calendar import attempts
 from ironic_reservations.api.calendar import password_file
+from ironic_reservations.db import tables
 from ironic_reservations.engine import calendar_tokens
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import base
 
+TOKEN = f'{base.HOME}api/v1/calendar/token'
 OLGA = {'username': 'olga', 'password': 'secret:1'}
 
 
@@ -103,24 +108,85 @@ class HttpBasicTest(base.TestCase):
         return world.request(self.served, 'GET',
                              f'/v1/leases.ics?token={token}', version=None)
 
+    def new_token(self, who: dict[str, str] = OLGA) -> str:
+        """Make a token of a calendar, on the page."""
+        self.assertEqual(200, self.sign_in(who).status)
+        made = self.browser.send('POST', TOKEN)
+        self.assertEqual(201, made.status, made.body)
+        return made.json['calendar_token']['token']
+
+    def shown(self, who: dict[str, str]) -> Any:
+        """Return what the page is told about a token."""
+        self.assertEqual(200, self.sign_in(who).status)
+        return self.browser.send('GET', TOKEN).json['calendar_token']
+
+    def test_calendar_ends_with_the_password(self) -> None:
+        """Of its user, and is told to be none; others' go on."""
+        others = self.new_token({'username': 'olga2', 'password': 'other'})
+        before = self.new_token()
+        self.assertEqual(200, self.read_feed(before).status)
+        self.assertIsNotNone(self.shown(OLGA))
+        changed = {'username': 'olga', 'password': 'changed'}
+        self.users.write_text(_line('olga', 'changed') + ''.join(
+            self.users.read_text().splitlines(keepends=True)[1:]))
+        ended = self.read_feed(before)
+        self.assertEqual(404, ended.status, ended.body)
+        self.assertEqual('calendar.not_found', ended.code)
+        self.assertIsNone(self.shown(changed))
+        self.assertEqual(200, self.read_feed(others).status)
+        after = self.new_token(changed)
+        self.assertIsNotNone(self.shown(changed))
+        self.assertEqual(
+            [404, 200], [self.read_feed(each).status
+                         for each in (before, after)])
+
+    def test_calendar_that_is_revoked_stays_so(self) -> None:
+        """Also if it was not good at that time, and would be again."""
+        file = self.users.read_text()
+        changed = {'username': 'olga', 'password': 'changed'}
+        for end in ('DELETE', 'POST'):
+            token = self.new_token()
+            self.users.write_text(_line('olga', 'changed'))
+            self.sign_in(changed)
+            self.assertIn(self.browser.send(end, TOKEN).status, (204, 201))
+            self.users.write_text(file)
+            self.assertEqual(404, self.read_feed(token).status, end)
+
+    def test_calendar_keeps_no_password(self) -> None:
+        """Nor what the file has of it."""
+        self.new_token()
+        with self.served.engine.database.read() as connection:
+            row = connection.execute(sa.select(
+                tables.calendar_tokens)).one()
+        _, _, hashed = self.users.read_text().splitlines()[0].partition(':')
+        for secret in ('secret', hashed, hashed[-31:],
+                       hashlib.sha256(hashed.encode()).hexdigest()):
+            self.assertNotIn(secret, str(row))
+
+    def test_calendar_of_the_release_before(self) -> None:
+        """Is none: nobody knows which password its user had then."""
+        token = self.new_token()
+        with self.served.engine.database.write() as connection:
+            connection.execute(sa.update(tables.calendar_tokens).values(
+                fingerprint=None))
+        self.assertEqual(404, self.read_feed(token).status)
+        self.assertIsNone(self.shown(OLGA))
+
     def test_calendar_of_who_is_no_user_any_more(self) -> None:
         """Is not there, and neither is one of nobody."""
         for who in (OLGA, {'username': 'ünal', 'password': 'päss'}):
             self.users.write_text(_line('olga', 'secret:1')
                                   + _line('ünal', 'päss'))
-            self.sign_in(who)
-            made = self.browser.send(
-                'POST', f'{base.HOME}api/v1/calendar/token')
-            self.assertEqual(201, made.status, made.body)
-            token = made.json['calendar_token']['token']
+            token = self.new_token(who)
             self.assertEqual(200, self.read_feed(token).status)
             self.users.write_text(_line('olga2', 'secret:1'))
             gone = self.read_feed(token)
             self.assertEqual((404, 'calendar.not_found'),
                              (gone.status, gone.code))
         # Made before users were told apart.
-        for token in (calendar_tokens.make(self.served.engine, None, None, ()),
-                      calendar_tokens.make(self.served.engine, '', None, ())):
+        for user in (None, ''):
+            token = calendar_tokens.make(self.served.engine, user, None, (),
+                                         '')
             self.assertEqual('calendar.not_found', self.read_feed(token).code)
         self.users.unlink()
         self.assertEqual(404, self.read_feed('x').status)
