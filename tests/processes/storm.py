@@ -98,11 +98,16 @@ class Report:
     found: list[findings.Finding]
     lasted: float = 0.0
 
-    def lines(self) -> list[str]:
-        """Return the findings with their stories, and a summary."""
-        kinds = collections.Counter(
+    @property
+    def hits(self) -> collections.Counter[str]:
+        """How many faults hit something, by their kinds."""
+        return collections.Counter(
             fault['fault'] for fault in self.told.faults
             if fault['fault'] != 'calm' and fault.get('hit', True))
+
+    def lines(self) -> list[str]:
+        """Return the findings with their stories, and a summary."""
+        kinds = self.hits
         statuses = collections.Counter(
             f'{(each.status or 0) // 100}xx' if each.status else 'none'
             for each in self.told.exchanges)
