@@ -34,8 +34,8 @@ from tools import all_in_one
 from tools import child
 
 #: How far ahead the clocks of hosts are, in seconds.
-APART = (600, -30)
-OFF = (-600,)
+APART = (600, -600, 30, -30)
+OFF = (600, -600)
 TTL = 8
 _WITHIN = 180
 _SERVES = re.compile('serves (http://[^ ]+)\n')
@@ -117,31 +117,59 @@ class _Clocks:
     def test_hosts_apart_judge_alike(self):
         """By reservations, by leases, and by one beside the other."""
         hosts = self.hosts(APART, max_clock_skew=0)
-        for mine, another in ((600, -30), (-30, 600)):
-            self.promise_lasts_as_long_for_both(hosts, mine)
+        self.promises_last_as_long_for_all(hosts)
+        for mine, another in ((600, -30), (-30, 600), (-600, 30),
+                              (30, -600)):
             self.nobody_else_gets_it(hosts[mine], hosts[another])
 
-    def promise_lasts_as_long_for_both(self, hosts, mine):
+    def test_hosts_that_are_off_judge_nothing(self):
+        """And they say so wherever they are asked."""
         (node,) = self.world.enrol()
-        status, made = hosts[mine]('POST', '/v1/reservations', {
-            'instance_uuid': world.new_uuid(), 'node_uuid': [node],
-            'ttl': TTL})
-        self.assertEqual(201, status, made)
-        made = made['reservation']
-        end = datetime.datetime.fromisoformat(
-            made['expires_at']).replace(tzinfo=None)
-        left = dict(hosts)
+        for ahead, host in self.hosts(OFF).items():
+            for method, path, document in (
+                    ('POST', '/v1/reservations', {
+                        'instance_uuid': world.new_uuid(),
+                        'node_uuid': [node]}),
+                    ('GET', '/v1/reservations', None),
+                    ('POST', '/v1/leases', self.lease())):
+                status, told = host(method, path, document)
+                self.assertEqual(503, status, path)
+                if path != '/v1/leases':
+                    self.assertEqual('service.clock_skewed', told)
+            health = host.session.get(f'{host.url}/healthcheck')
+            self.assertEqual((503, b'clock skewed'),
+                             (health.status_code, health.content))
+            metrics = host.session.get(f'{host.url}/metrics').text
+            shown = re.search(
+                r'^ironic_reservations_clock_skew_seconds (\S+)$', metrics,
+                re.MULTILINE)
+            self.assertAlmostEqual(ahead, float(shown[1]), delta=5)
+        self.assertEqual({}, self.world.reservations())
+
+    def promises_last_as_long_for_all(self, hosts):
+        left = {}
+        for mine, node in zip(hosts, self.world.enrol(len(hosts)),
+                              strict=True):
+            status, made = hosts[mine]('POST', '/v1/reservations', {
+                'instance_uuid': world.new_uuid(), 'node_uuid': [node],
+                'ttl': TTL})
+            self.assertEqual(201, status, made)
+            made = made['reservation']
+            end = datetime.datetime.fromisoformat(
+                made['expires_at']).replace(tzinfo=None)
+            for ahead in hosts:
+                left[mine, ahead] = made['uuid'], end
         while left:
-            for ahead, host in list(left.items()):
+            for (mine, ahead), (proof, end) in list(left.items()):
                 before = self.now()
-                status, _ = host('GET', f'/v1/reservations/{made["uuid"]}')
+                status, _ = hosts[ahead]('GET', f'/v1/reservations/{proof}')
                 after = self.now()
                 if status == 404:
-                    del left[ahead]
-                    self.assertGreater(after, end - _SLIGHTLY, ahead)
+                    del left[mine, ahead]
+                    self.assertGreater(after, end - _SLIGHTLY, (mine, ahead))
                 else:
                     self.assertEqual(200, status)
-                    self.assertLess(before, end + _SLIGHTLY, ahead)
+                    self.assertLess(before, end + _SLIGHTLY, (mine, ahead))
             time.sleep(0.05)
 
     def nobody_else_gets_it(self, mine, another):
@@ -179,30 +207,6 @@ class TestMariaDB(_Clocks, base.DatabaseTestCase):
     """On MariaDB."""
 
     kind = 'mysql'
-
-    def test_hosts_that_are_off_judge_nothing(self):
-        """And they say so wherever they are asked."""
-        (node,) = self.world.enrol()
-        for ahead, host in self.hosts(OFF).items():
-            for method, path, document in (
-                    ('POST', '/v1/reservations', {
-                        'instance_uuid': world.new_uuid(),
-                        'node_uuid': [node]}),
-                    ('GET', '/v1/reservations', None),
-                    ('POST', '/v1/leases', self.lease())):
-                status, told = host(method, path, document)
-                self.assertEqual(503, status, path)
-                if path != '/v1/leases':
-                    self.assertEqual('service.clock_skewed', told)
-            health = host.session.get(f'{host.url}/healthcheck')
-            self.assertEqual((503, b'clock skewed'),
-                             (health.status_code, health.content))
-            metrics = host.session.get(f'{host.url}/metrics').text
-            shown = re.search(
-                r'^ironic_reservations_clock_skew_seconds (\S+)$', metrics,
-                re.MULTILINE)
-            self.assertAlmostEqual(ahead, float(shown[1]), delta=5)
-        self.assertEqual({}, self.world.reservations())
 
 
 class TestPostgreSQL(_Clocks, base.DatabaseTestCase):
