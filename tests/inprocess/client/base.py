@@ -34,7 +34,7 @@ from tools import enrolment
 ROOT = pathlib.Path(__file__).parents[3]
 EXAMPLES = ROOT / 'doc' / 'source' / 'examples'
 PLUGIN = ROOT / 'plugins' / 'ironic-cli'
-TIMEOUT = 120
+TIMEOUT = 600
 
 
 class ClientTestCase(testtools.TestCase):

@@ -42,7 +42,7 @@ from tests.inprocess.client import served
 from tests.inprocess.placement import in_memory
 
 _HERE = pathlib.Path(__file__).parent
-_TIMEOUT = 120
+_TIMEOUT = 600
 _NODES = ('compute-1', 'compute-2', 'compute-3')
 
 

@@ -29,7 +29,7 @@ import yaml
 from tests.real import ironic as real_ironic
 
 _ROOT = pathlib.Path(__file__).parents[3]
-_TIMEOUT = 300
+_TIMEOUT = 900
 _KIND = 'gold'
 
 

@@ -32,7 +32,7 @@ class LeasesTest(base.ClientTestCase):
         """Refusals are what the page says; in the end the nodes are free."""
         nodes = self.ironic.enroll(3, prefix='gold', resource_class='gold')
         # NOTE: it is twenty commands long.
-        done = self.command(SCRIPT, timeout=3 * base.TIMEOUT)
+        done = self.command(SCRIPT)
         self.assertEqual(1, done.stdout.count('exit status 1\n'))
         for told in ('[lease.refused] (HTTP 409)', '[shortage]\n',
                      'in the way: 2 host(s) from', 'Taking the offer [later]',

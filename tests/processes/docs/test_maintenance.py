@@ -29,7 +29,7 @@ class MaintenanceTest(base.ClientTestCase):
     def test_a_class_is_in_maintenance_for_a_while(self):
         """Ironic shows the reason while it lasts, and nothing of it then."""
         self.enroll(2, 'copper')
-        done = self.command(SCRIPT, timeout=3 * base.TIMEOUT)
+        done = self.command(SCRIPT)
         self.assertRegex(done.stdout, r'accepted +\| True')
         self.assertEqual(1, len(re.findall(r'maintenance +\| True',
                                            done.stdout)), done.stdout)
