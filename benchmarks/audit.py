@@ -28,6 +28,7 @@ from benchmarks import table
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import sending
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import reserve
 from ironic_reservations.engine.placement import audit as placement_audit
@@ -41,7 +42,7 @@ HELD = 200
 class _Counting:
     """Counts the requests that it passes on."""
 
-    def __init__(self, sender: placement.Sender) -> None:
+    def __init__(self, sender: sending.Sender) -> None:
         self._sender = sender
         self.calls = 0
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+from ironic_reservations.clouds import placement_answers
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.lease_cycle import health as lease_health
@@ -99,7 +100,7 @@ class TestStart(shared.TestCase):
         self.nodes.serve(host, VCPU=2)
         refused = self.client.put_allocations(
             world.new_uuid(), in_memory.wanted({host: {'VCPU': 1}}))
-        self.assertIs(in_memory.placement.Outcome.FULL, refused.outcome)
+        self.assertIs(placement_answers.Outcome.FULL, refused.outcome)
 
     def test_two_leases_share_a_host(self) -> None:
         host = self.host(vcpus=8)
