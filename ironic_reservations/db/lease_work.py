@@ -36,16 +36,24 @@ _h = tables.hosts.c
 
 
 @dataclasses.dataclass(frozen=True)
-class Claim:
-    """A lease that one worker works on.
+class Taken:
+    """A lease that somebody has taken, or may have.
 
     :ivar token: by whom, in the row.
-    :ivar due_at: as it was when the lease was taken.
-    :ivar attempts: how often the next step was tried in vain.
     """
 
     lease_id: str
     token: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim(Taken):
+    """A lease that one worker works on.
+
+    :ivar due_at: as it was when the lease was taken.
+    :ivar attempts: how often the next step was tried in vain.
+    """
+
     due_at: datetime.datetime
     attempts: int
 
@@ -134,17 +142,28 @@ def give_back(connection: sa.Connection, claim: Claim,
                 waiting=waiting, attempts=attempts)).rowcount)
 
 
-def drop(connection: sa.Connection, claims: Collection[Claim]) -> None:
-    """Let go of leases that nobody works on."""
+def drop(connection: sa.Connection, claims: Collection[Taken]) -> None:
+    """Let go of leases that nobody works on.
+
+    What another one has taken since stays with it.
+    """
+    if not claims:
+        return
+    # SELECT id FROM leases WHERE id IN (...) ORDER BY id FOR UPDATE
+    # NOTE: whoever took them may have lost its connection in a COMMIT that
+    # is not at its end. This waits for that end; a row that does not show the
+    # claim yet would be passed over below.
+    connection.execute(
+        sa.select(_s.id).where(_s.id.in_([claim.lease_id for claim in claims]))
+        .order_by(_s.id).with_for_update())
     # UPDATE leases SET claimed_by = NULL, claimed_until = NULL
     #   WHERE id IN (...) AND (id, claimed_by) IN ((?, ?), ...)
-    if claims:
-        connection.execute(
-            sa.update(tables.leases).where(_held_by(claims))
-            .values(claimed_by=None, claimed_until=None))
+    connection.execute(
+        sa.update(tables.leases).where(_held_by(claims))
+        .values(claimed_by=None, claimed_until=None))
 
 
-def _held_by(claims: Collection[Claim]) -> sa.ColumnElement[bool]:
+def _held_by(claims: Collection[Taken]) -> sa.ColumnElement[bool]:
     # NOTE: the first condition is for the index, which MariaDB does not use
     # for pairs.
     return sa.and_(

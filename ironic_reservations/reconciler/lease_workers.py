@@ -20,7 +20,7 @@ nobody else.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 import functools
 import itertools
 import queue
@@ -40,6 +40,8 @@ LOG = log.getLogger(__name__)
 
 #: After how many seconds one tries again where the database has failed.
 _AGAIN = 2.0
+_FAILURES = (errors.DatabaseUnavailable, errors.Contention,
+             db_connection.Conflict)
 
 
 class LeaseWorkers:
@@ -56,8 +58,9 @@ class LeaseWorkers:
         self._lock = threading.Lock()
         # NOTE: until when each surely is ours, by the timer.
         self._held: dict[lease_claims.Claim, float] = {}
-        # NOTE: what could not be finished, and from when on it is let go of.
-        self._unfinished: dict[lease_claims.Claim, float] = {}
+        # NOTE: what nobody works on any more but may still be ours in the
+        # database, and from when on it is let go of.
+        self._unfinished: dict[lease_claims.Taken, float] = {}
         self._extended_at = engine.timer()
         self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
             queue.SimpleQueue())
@@ -90,6 +93,7 @@ class LeaseWorkers:
             self._queue.put(None)
         for worker in self._workers:
             worker.join(timeout)
+        self._let_go(at_once=True)
 
     def one_pass(self, limit: int = 1000) -> int:
         """Work on what is due, on this thread.
@@ -127,15 +131,23 @@ class LeaseWorkers:
     def _serve(self) -> None:
         while (task := self._queue.get()) is not None:
             if self._stopping.is_set():
-                self._drop([task.claim])
+                self._put_aside([task.claim])
+                self._let_go(at_once=True)
             else:
                 self._work(task)
                 self.loop.wake()
 
     def _take(self, limit: int) -> list[lease_claims.Task]:
         begun = self._engine.timer()
-        tasks = lease_claims.take(
-            self._engine, f'{self._owner}:{next(self._batches)}', limit)
+        ids = lease_claims.read_due(self._engine, limit)
+        if not ids:
+            return []
+        token = f'{self._owner}:{next(self._batches)}'
+        try:
+            tasks = lease_claims.take(self._engine, ids, token)
+        except _FAILURES:
+            self._put_aside(lease_claims.Taken(each, token) for each in ids)
+            raise
         with self._lock:
             self._held.update(dict.fromkeys(
                 (task.claim for task in tasks), self._certain(begun)))
@@ -155,14 +167,18 @@ class LeaseWorkers:
             lease_sync.sync(self._engine, claim,
                             functools.partial(self._holds, claim),
                             task.lease)
-        except (errors.DatabaseUnavailable, errors.Contention,
-                db_connection.Conflict) as exc:
+        except _FAILURES as exc:
             LOG.warning('The lease %s is left for a moment: %s',
                         claim.lease_id, exc)
-            with self._lock:
-                self._unfinished[claim] = self._engine.timer() + _AGAIN
+            self._put_aside([claim])
         except Exception:
             LOG.exception('Working on the lease %s failed', claim.lease_id)
+        else:
+            # NOTE: it was left where it was if the claim was not sure any
+            # more; but it may have been extended by a COMMIT of which nobody
+            # knows.
+            if not self._holds(claim):
+                self._put_aside([claim])
         finally:
             with self._lock:
                 self._held.pop(claim, None)
@@ -191,38 +207,40 @@ class LeaseWorkers:
                 else:
                     del self._held[claim]
 
-    def _let_go(self) -> None:
+    def _put_aside(self, claims: Iterable[lease_claims.Taken]) -> None:
+        at = self._engine.timer() + _AGAIN
+        with self._lock:
+            self._unfinished.update(dict.fromkeys(claims, at))
+
+    def _let_go(self, at_once: bool = False) -> None:
         """Let go of what could not be finished.
 
         NOTE: a claim is as long as others wait for one that is dead.  One
         that lives need not have a lease wait that long for its start.
         """
         now = self._engine.timer()
+        ended = now - self._engine.conf.leases.claim_ttl
         with self._lock:
+            # NOTE: so that they do not add up while nothing can be written.
+            self._unfinished = {claim: at for claim, at
+                                in self._unfinished.items() if at > ended}
             claims = [claim for claim, at in self._unfinished.items()
-                      if at <= now]
-        if claims and self._drop(claims):
-            with self._lock:
-                for claim in claims:
-                    del self._unfinished[claim]
+                      if at_once or at <= now]
+        if not claims:
+            return
+        try:
+            lease_claims.drop(self._engine, claims)
+        except _FAILURES as exc:
+            LOG.debug('The claims are left for a moment: %s', exc)
+            return
+        with self._lock:
+            for claim in claims:
+                self._unfinished.pop(claim, None)
 
     def _leave(self) -> None:
-        """Give back what nobody has begun with."""
-        left: list[lease_claims.Claim] = []
+        """Give back what nobody works on."""
         while not self._queue.empty():
             task = self._queue.get()
             if task is not None:
-                left.append(task.claim)
-        self._drop(left)
-
-    def _drop(self, claims: Collection[lease_claims.Claim]) -> bool:
-        """Let others take over; tells whether they can at once."""
-        if not claims:
-            return True
-        try:
-            lease_claims.drop(self._engine, claims)
-        except (errors.DatabaseUnavailable, errors.Contention,
-                db_connection.Conflict) as exc:
-            LOG.debug('The claims are left to end: %s', exc)
-            return False
-        return True
+                self._put_aside([task.claim])
+        self._let_go(at_once=True)

@@ -24,6 +24,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
 
 Claim = db_lease_work.Claim
+Taken = db_lease_work.Taken
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,21 +38,27 @@ class Task:
     lease: leases.Lease | None
 
 
-def take(engine: Engine, token: str, limit: int) -> list[Task]:
-    """Claim leases that are due, the oldest first.
+def read_due(engine: Engine, limit: int) -> list[str]:
+    """Read which leases are due and nobody's, the oldest first.
+
+    :param limit: how many, at most.
+    :raises DatabaseUnavailable: nothing can be read.
+    """
+    with engine.database.read() as connection:
+        return db_lease_work.read_due(connection, engine.clock(), limit)
+
+
+def take(engine: Engine, lease_ids: Collection[str],
+         token: str) -> list[Task]:
+    """Claim leases, those that are due and nobody's still.
 
     :param token: of these claims, and of no others ever.
-    :param limit: how many leases, at most.
-    :raises DatabaseUnavailable: nothing can be read or written.
-    :raises Conflict: another process was quicker.
+    :raises DatabaseUnavailable: they may have been claimed all the same.
+    :raises Conflict: another process was quicker; the same.
     """
     now = engine.clock()
-    with engine.database.read() as connection:
-        ids = db_lease_work.read_due(connection, now, limit)
-    if not ids:
-        return []
     with engine.database.write() as connection:
-        claims = db_lease_work.take(connection, ids, token, now,
+        claims = db_lease_work.take(connection, lease_ids, token, now,
                                     _until(engine, now))
     with engine.database.snapshot() as connection:
         read = {lease.id: lease for lease in db_leases.read(
@@ -71,8 +78,8 @@ def extend(engine: Engine, claims: Collection[Claim]
         return db_lease_work.extend(connection, claims, until)
 
 
-def drop(engine: Engine, claims: Collection[Claim]) -> None:
-    """Let other processes take claims over at once.
+def drop(engine: Engine, claims: Collection[Taken]) -> None:
+    """Let other processes take leases over at once.
 
     :raises DatabaseUnavailable: nobody knows.
     :raises Conflict: another process was quicker.
