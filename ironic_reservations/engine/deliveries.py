@@ -96,23 +96,26 @@ def _batch(engine: Engine, receiver: Receiver,
         return 0, False
     token = str(uuid_module.uuid4())
     with engine.database.write() as connection:
-        mine = db_outbox.take(connection, ids, token, now, now +
+        left = db_outbox.take(connection, ids, token, now, now +
                               datetime.timedelta(
                                   seconds=options.claim_ttl
                                   + receiver.timeout))
     outcomes: list[_Outcome] = []
-    for notice in mine:
+    try:
         # NOTE: by this process's own timer, and from before the claim: what
         # is begun now is over before others may begin.
-        if not goes_on() or engine.timer() - begun > options.claim_ttl / 2:
-            break
-        outcomes.append(_send(engine, receiver, notice, token))
-        if outcomes[-1] is _Outcome.SILENCE:
-            break
-    left = [notice.id for notice in mine[len(outcomes):]]
-    if left:
-        with engine.database.write() as connection:
-            db_outbox.drop(connection, left, token)
+        while left and goes_on() and (
+                engine.timer() - begun <= options.claim_ttl / 2):
+            outcomes.append(_send(engine, receiver, left.pop(0), token))
+            if outcomes[-1] is _Outcome.SILENCE:
+                break
+    finally:
+        # NOTE: also where the database was lost: that it was for a moment
+        # need not have them wait until the claim ends.
+        if left:
+            with engine.database.write() as connection:
+                db_outbox.drop(connection, [notice.id for notice in left],
+                               token)
     whole = (len(outcomes) == len(ids)
              and outcomes[-1] is not _Outcome.SILENCE)
     return outcomes.count(_Outcome.TAKEN), whole

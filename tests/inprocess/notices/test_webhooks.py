@@ -21,10 +21,12 @@ from wsgiref import util
 
 import fixtures
 
+from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import ironic
 from ironic_reservations.clouds import webhook
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import tables
 from ironic_reservations.engine import before_start
 from ironic_reservations.engine import deliveries
@@ -501,6 +503,18 @@ class TestNeighbours(_Case):
         self.tell(self.made, notices.Kind.BROKEN, occurrence='last')
         self.deliver()
         self.assertEqual('lease.broken', self.receiver.taken[0]['type'])
+
+    def test_lost_connection_delays_those_that_nobody_has_begun_with(self):
+        """Not by a whole claim; only the one that was just sent."""
+        for number in range(3):
+            self.tell(self.made, notices.Kind.FIXED, occurrence=str(number))
+        with mock.patch.object(db_outbox, 'finish',
+                               side_effect=errors.DatabaseUnavailable('')):
+            self.assertRaises(errors.DatabaseUnavailable, self.deliver)
+        self.assertEqual(2, self.deliver())
+        self.world.clock.advance(600)
+        self.assertEqual(1, self.deliver())
+        self.assertEqual(3, len(set(self.receiver.ids)))
 
     def test_what_a_receiver_says_can_be_written_down(self):
         """No database, and no log, takes all that it may say."""
