@@ -157,13 +157,14 @@ def _demonstrate(folder: Path, arguments: argparse.Namespace) -> None:
             print(f'\nDone in {time.monotonic() - began:.0f} s, each step as '
                   'it should be.', flush=True)
         if arguments.keep:
-            calendar_leases.book(session, ironic.url, *_to_look_at())
+            calendar_leases.book(session, ironic.url, *to_look_at())
             print(_how_to_talk(ironic, placement), flush=True)
         if arguments.keep or arguments.json:
             _serve(ironic)
 
 
-def _to_look_at() -> list[calendar_leases.Wanted]:
+def to_look_at() -> list[calendar_leases.Wanted]:
+    """Return the leases that are there for the calendar."""
     golden = lease_story.CLASS
     return [calendar_leases.Wanted(*each) for each in (
         ('training', golden, 2, 0, 48), ('benchmarks', golden, 1, 20, 60),
