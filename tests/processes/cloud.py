@@ -33,6 +33,7 @@ import requests
 import sqlalchemy as sa
 
 from tests.processes import balancer
+from tests.processes import before
 from tests.processes import compute_hosts
 from tests.processes import database_proxy
 from tests.processes import mix as mixes
@@ -287,12 +288,26 @@ class Cloud(fixtures.Fixture):
         """
         if self._beside is None or name not in _BESIDE:
             return ()
+        return self._before(self._beside)
+
+    def _before(self, checkout: pathlib.Path) -> tuple[pathlib.Path, ...]:
         folder = self.folder / 'beside'
         folder.mkdir(exist_ok=True)
-        package = folder / 'ironic_reservations'
+        package = folder / before.PACKAGE
         if not package.exists():
-            package.symlink_to(self._beside.resolve() / package.name)
+            package.symlink_to(checkout.resolve() / package.name)
         return (folder,)
+
+    def go_back(self) -> None:
+        """Have all of ours run the release that runs beside, as it is.
+
+        The tables stay what they are, as the documentation tells operators.
+        """
+        if self._beside is None:
+            raise ValueError('There is no release to go back to.')
+        for each in self.of('api', 'all', 'reconciler'):
+            if each.name not in _BESIDE:
+                each.replace(self._before(self._beside))
 
     def _proxied(self, name: str) -> str:
         """Return the URL of our database for one process."""

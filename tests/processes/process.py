@@ -70,7 +70,8 @@ class Process:
         self._arguments = arguments
         self._environment = dict(environment or {})
         self._listens = listens
-        self._path = (*path, folder / 'site', _ROOT)
+        self._always = (folder / 'site', _ROOT)
+        self._path = (*path, *self._always)
         self._child: child.Child | None = None
         self._alone = alone
         self._next: child.Child | None = None
@@ -209,6 +210,19 @@ class Process:
                 self._child.kill()
                 self._child = None
             self.stopped = False
+
+    def replace(self, path: tuple[pathlib.Path, ...]) -> None:
+        """Kill it, and start what is somewhere else in its place.
+
+        :param path: where it looks for packages first, from now on.
+        """
+        with self._lock:
+            self.kill()
+            if self._next is not None:
+                self._next.kill()
+                self._next = None
+            self._path = (*path, *self._always)
+            self.start(self.off)
 
     def end(self) -> None:
         """Kill it, and never start it again."""

@@ -34,6 +34,7 @@ from types import FrameType
 
 from tests.processes import aftermath
 from tests.processes import balancer
+from tests.processes import before
 from tests.processes import cloud
 from tests.processes import compute_hosts
 from tests.processes import exchange
@@ -71,6 +72,7 @@ class Options:
     :ivar within: how long it may take until there is quiet, in seconds.
     :ivar mix: what it is made of.
     :ivar beside: a checkout of the release before, which is run, too.
+    :ivar back: whether all processes run that one after half of the time.
     """
 
     kind: str
@@ -83,6 +85,7 @@ class Options:
     within: float = aftermath.WITHIN
     mix: mixes.Mix = dataclasses.field(default_factory=mixes.Mix.of_all)
     beside: pathlib.Path | None = None
+    back: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +116,9 @@ class Report:
             for each in self.told.exchanges)
         kind = self.options.kind + (
             ' with Placement' if self.options.placement else '') + (
-            ', all hosts' if self.told.all_hosts else '')
+            ', all hosts' if self.told.all_hosts else '') + (
+            f', beside {self.options.beside}' if self.options.beside
+            else '') + (', and back' if self.options.back else '')
         return [*(story.tell(self.told, each) for each in self.found),
                 f'{kind}: {len(self.told.exchanges)} exchanges '
                 f'({_counted(statuses)}), {sum(kinds.values())} faults '
@@ -152,28 +157,30 @@ def run(options: Options, folder: pathlib.Path) -> Report:
 
     def charged(entry: object) -> None:
         written.write('commit', entry=entry, at=journal.now())
-    # NOTE: the release before may know neither, and writes none.
-    alone = options.beside is None
-    written.write('notices', sent=alone)
-    written.write('commits', sent=alone)
+    # NOTE: what the release before does not know nobody asks for.
+    older = options.beside and before.Release.checked_out(options.beside)
+    mix = older.narrow(options.mix) if older else options.mix
+    tells, commits = (older.tells, older.commits) if older else (True, True)
+    written.write('notices', sent=tells)
+    written.write('commits', sent=commits)
     written.write('clock', wall=time.time() - journal.now(),
-                  late=options.mix.times.late)
+                  late=mix.times.late)
     with contextlib.ExitStack() as started:
         server = started.enter_context(own_server.OwnServer(
             options.kind, folder / 'server.log')) if (
             options.restart_database and options.kind != 'sqlite') else None
         there = started.enter_context(cloud.Cloud(
             options.kind, folder, random.Random(seed.random()), happened,
-            options.mutation, options.placement, options.mix,
-            options.beside, noticed if alone else None,
-            charged if alone else None,
+            options.mutation, options.placement, mix,
+            options.beside, noticed if tells else None,
+            charged if commits else None,
             None if server is None else server.url))
         written.write('hosts', all=there.all_hosts)
-        written.write('limits', leased=dict(options.mix.of_class),
-                      reserved=dict(options.mix.reserved_of_class))
+        written.write('limits', leased=dict(mix.of_class),
+                      reserved=dict(mix.reserved_of_class))
         written.write('owners', owners=there.owners,
-                      notice=options.mix.owner_notice)
-        written.write('no_show', after=dict(options.mix.no_show),
+                      notice=mix.owner_notice)
+        written.write('no_show', after=dict(mix.no_show),
                       classes=there.nodes)
         operator = exchange.Asker(
             people.OPERATOR, there.balancer.port, written, _PATIENT,
@@ -188,11 +195,11 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
             person, there.balancer.port, written, there.times.client,
             random.Random(seed.random()), over), there.nodes, taken,
-            options.mix, set(there.owners.values())).run,
+            mix, set(there.owners.values())).run,
             name=person.name, daemon=True) for person in people.ALL_TENANTS]
-        at_work = {'operator': options.mix}
-        if options.mix.booking:
-            at_work['booker'] = dataclasses.replace(options.mix,
+        at_work = {'operator': mix}
+        if mix.booking:
+            at_work['booker'] = dataclasses.replace(mix,
                                                     acts=mixes.BOOKS)
         crowd.extend(threading.Thread(target=operators.Operator(
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
@@ -208,11 +215,11 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         crowd.extend(threading.Thread(
             target=weather.gust, args=(random.Random(seed.random()),),
             name=f'gusts-{number}', daemon=True)
-            for number in range(options.mix.gusting))
+            for number in range(mix.gusting))
         for thread in crowd:
             thread.start()
         try:
-            found = _rage(options, folder)
+            found = _rage(options, folder, there)
         finally:
             over.set()
         if not found:
@@ -230,9 +237,19 @@ def run(options: Options, folder: pathlib.Path) -> Report:
     return Report(options, told, findings.judge(told), lasted)
 
 
-def _rage(options: Options, folder: pathlib.Path) -> bool:
+def _rage(options: Options, folder: pathlib.Path,
+          there: cloud.Cloud) -> bool:
     """Wait until it is over; return whether something was found early."""
-    end = time.monotonic() + options.seconds
+    if not options.back:
+        return _rages(options, folder, options.seconds)
+    if _rages(options, folder, options.seconds / 2):
+        return True
+    there.go_back()
+    return _rages(options, folder, options.seconds / 2)
+
+
+def _rages(options: Options, folder: pathlib.Path, seconds: float) -> bool:
+    end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, _LOOK_EVERY))
         if options.first and findings.judge(_read(folder)):
@@ -289,11 +306,16 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--beside', type=pathlib.Path, metavar='CHECKOUT',
                         help='one API and one reconciler run the release '
                              'that is checked out there')
+    parser.add_argument('--back', action='store_true',
+                        help='after half of the time all of them run the '
+                             'release of --beside, as after a way back')
     parser.add_argument('--keep', type=pathlib.Path, metavar='FOLDER',
                         help='where the records and logs are left; by '
                              'default only those of storms with findings are '
                              'kept')
     chosen = parser.parse_args(argv)
+    if chosen.back and chosen.beside is None:
+        parser.error('--back needs --beside: to which release?')
     signal.signal(signal.SIGTERM, end)
     kinds = databases.KINDS if chosen.database == 'all' else (
         chosen.database,)
@@ -307,7 +329,7 @@ def main(argv: list[str] | None = None) -> int:
         report = run(Options(kind, chosen.seconds, chosen.seed,
                              chosen.mutation, chosen.restart_database,
                              chosen.placement, mix=mix,
-                             beside=chosen.beside),
+                             beside=chosen.beside, back=chosen.back),
                      folder)
         print('\n'.join(report.lines()), flush=True)
         found += len(report.found)
