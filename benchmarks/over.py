@@ -10,7 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases that are over, as many as a year of use leaves: rows, set-based."""
+"""What a year of use leaves, as rows, set-based.
+
+Leases that are over, with the notices of them, the use of their nodes, and as
+many maintenance windows that are over.
+"""
 
 from __future__ import annotations
 
@@ -50,17 +54,45 @@ _STATEMENTS = (
       f"'{kind}', {{ended}}, 'DONE', {{ended}} "
       'FROM ({numbers}) AS numbers'
       for kind in ('start_lease', 'end_lease')),
+    # NOTE: all mail is for one person, all windows are of one node: whatever
+    # is asked about one of them has all that is over beside it.
+    *('INSERT INTO outbox (id, notice_id, channel, target, kind, lease_id, '
+      'project_id, user_id, payload, created_at, attempts, done_at, outcome) '
+      f"SELECT CONCAT('{channel}-', n), CONCAT('notice-', n), '{channel}', "
+      "'target', 'ended', CONCAT('over-', n), "
+      "CONCAT('project-', n % 50), 'user', '{{}}', {ended}, 1, {ended}, "
+      "CASE WHEN n % 1000 = 0 THEN 'given_up' ELSE 'delivered' END "
+      'FROM ({numbers}) AS numbers' for channel in ('webhook', 'mail')),
+    "INSERT INTO lease_usage (reservation_id, resource_class, lease_id, "
+    "project_id, user_id, resource_type, amount, starts_at, ended_at, "
+    "bookings, promised_seconds, bound_seconds) SELECT CONCAT('asked-', n), "
+    "'gold', CONCAT('over-', n), CONCAT('project-', n % 50), 'user', "
+    "'physical:host', 1, {ended}, {ended}, 1, 3600, 3600 "
+    'FROM ({numbers}) AS numbers',
+    *('INSERT INTO usage_periods (booking_uuid, reservation_id, lease_id, '
+      'project_id, resource_class, kind, starts_at, ended_at, hosts) '
+      f"SELECT {booking}, CONCAT('asked-', n), CONCAT('over-', n), "
+      f"CONCAT('project-', n % 50), 'gold', '{kind}', {{ended}}, {{ended}}, "
+      '1 FROM ({numbers}) AS numbers' for kind, booking in (
+          ('bound', 'NULL'), ('deployed', "CONCAT('booking-', n)"))),
+    'INSERT INTO maintenance_windows (id, name, reason, starts_at, ends_at, '
+    "drain, created_at) SELECT CONCAT('window-', n), 'window', 'works', "
+    '{ended}, {ended}, false, {ended} FROM ({numbers}) AS numbers',
+    'INSERT INTO maintenance_nodes (window_id, node_uuid, starts_at, '
+    "ends_at, state) SELECT CONCAT('window-', n), (SELECT MIN(uuid) FROM "
+    "nodes), {ended}, {ended}, 'over' FROM ({numbers}) AS numbers",
 )
 _ANALYZE = {'postgresql': 'ANALYZE {}', 'mysql': 'ANALYZE TABLE {}',
             'mariadb': 'ANALYZE TABLE {}'}
 _TABLES = ('leases', 'lease_reservations', 'lease_events', 'reservations',
-           'nodes')
+           'nodes', 'outbox', 'lease_usage', 'usage_periods',
+           'maintenance_windows', 'maintenance_nodes')
 _AT_ONCE = 50_000
 
 
 def fill(engine: sa.Engine, count: int, now: datetime.datetime,
          days: int = 90, there: int = 0) -> None:
-    """Write leases that are over, and count the rows for the planner.
+    """Write what is over, and count the rows for the planner.
 
     :param engine: of a database on MariaDB or PostgreSQL.
     :param now: when the last one ended.

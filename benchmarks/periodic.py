@@ -20,14 +20,28 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings
+from ironic_reservations.db import changes
+from ironic_reservations.db import enforcement_terms
 from ironic_reservations.db import holds
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
+from ironic_reservations.db import maintenance
+from ironic_reservations.db import no_shows
+from ironic_reservations.db import open_dates
+from ironic_reservations.db import outbox
 from ironic_reservations.db import passages
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
+from ironic_reservations.db import tables
+from ironic_reservations.db import usage_periods
+from ironic_reservations.lifecycle import no_show
+from ironic_reservations.model import notices
 
 Query = Callable[[sa.Connection], object]
+
+_DAY = datetime.timedelta(days=1)
+_LAST = sa.select(sa.func.max(tables.changes.c.seq))
+_A_NODE = sa.select(sa.func.min(tables.maintenance_nodes.c.node_uuid))
 
 
 def queries(now: datetime.datetime) -> dict[str, Query]:
@@ -36,6 +50,10 @@ def queries(now: datetime.datetime) -> dict[str, Query]:
     :param now: the time that they ask about; leases that are over have been
         written by :mod:`benchmarks.over`.
     """
+    return {**_of_leases(now), **_of_nodes(now), **_of_notices(now)}
+
+
+def _of_leases(now: datetime.datetime) -> dict[str, Query]:
     return {
         'leases that are due':
             lambda c: lease_work.read_due(c, now, 100),
@@ -58,6 +76,23 @@ def queries(now: datetime.datetime) -> dict[str, Query]:
         'leases that wait for a node': lambda c: lease_work.wake(
             c, ['not there'], now),
         'nodes of leases': lease_work.read_concerned,
+        'request served before': lambda c: leases.read_requested(c, 'key'),
+        'leases to fix': lambda c: open_dates.read_to_fix(c, now, 100),
+        'leases with open dates': lambda c: open_dates.read_loose(
+            c, now, now, now + _DAY, 100),
+        'nodes of open dates': lambda c: open_dates.read_loose_nodes(
+            c, now, 'over-7'),
+        'queue': lambda c: open_dates.read_waiting(c, now, 100),
+        'leases to charge for': lambda c: enforcement_terms.read_unlike(
+            c, now),
+        'charges for some': lambda c: enforcement_terms.read(
+            c, ['over-7', 'over-8']),
+    }
+
+
+def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
+    terms = no_show.Terms({'gold': 600, no_show.OTHERS: 3600}, 300, True)
+    return {
         'known reservation': lambda c: reserved_instances.is_known(
             c, 'asked-7'),
         'shares': lambda c: reserved_instances.read_shares(
@@ -72,5 +107,42 @@ def queries(now: datetime.datetime) -> dict[str, Query]:
         'promises to hold': lambda c: holds.read_promises(c, now),
         'holds left over': lambda c: holds.read_left_over(c, now, 100),
         'holds for nothing': lambda c: holds.release_forsaken(c, now, 100),
-        'request served before': lambda c: leases.read_requested(c, 'key'),
+        'changes': lambda c: changes.read_since(c, c.scalar(_LAST) or 0, ()),
+        'old changes': lambda c: changes.read_old(c, 10_000, 10_000),
+        'nodes that were deployed': lambda c: usage_periods.read_unrecorded(
+            c, now),
+        'nodes deployed no more': usage_periods.read_over,
+        'nodes in use': lambda c: usage_periods.count_now(c, now),
+        'nodes nobody uses': lambda c: no_shows.read_due(
+            c, terms, now, now - _DAY),
+        'nodes that can be used': lambda c: no_shows.read_begun(c, now),
+        'nodes that cannot be used': no_shows.read_over,
+        'use of the nodes of leases': lambda c: no_shows.read(
+            c, ['over-7', 'over-8'], now),
+        'maintenance that is due': lambda c: maintenance.read_due(c, now),
+        'maintenance': maintenance.read_of_nodes,
+        'maintenance of a node': lambda c: maintenance.read_of_nodes(
+            c, [c.scalar(_A_NODE)]),
+        'windows to forget': lambda c: maintenance.read_forgettable(
+            c, now - 90 * _DAY, 100),
+    }
+
+
+def _of_notices(now: datetime.datetime) -> dict[str, Query]:
+    # NOTE: what is done with is kept for some days; here all of it still is.
+    long_ago = now - 365 * _DAY
+    given_up = dict.fromkeys(notices.Channel, now - 7 * _DAY)
+    return {
+        'notices that wait': outbox.count_waiting,
+        'notices that were given up': outbox.count_given_up,
+        'notices that are due': lambda c: outbox.read_due(
+            c, notices.Channel.WEBHOOK, 'target', now, 100),
+        'persons to mail': lambda c: outbox.read_persons(c, now),
+        'what to mail': lambda c: outbox.read_digest(c, 'target', now, 100),
+        'old notices': lambda c: outbox.any_old(c, given_up, long_ago),
+        'notices to give up': lambda c: outbox.give_up(
+            c, given_up, now, 100),
+        'notices to purge': lambda c: outbox.purge(c, long_ago, 100),
+        'notices that arrived': lambda c: outbox.read_arrived(
+            c, ['notice-7', 'notice-8']),
     }

@@ -518,6 +518,9 @@ outbox = sa.Table(
     sa.Index(None, 'due_at', 'created_at'),
     sa.Index(None, 'done_at'),
     sa.Index(None, 'lease_id', 'sequence'),
+    sa.Index(None, 'notice_id'),
+    # NOTE: what was given up is little beside what was delivered.
+    sa.Index(None, 'outcome', 'channel', 'target', 'done_at'),
     **_MYSQL)
 
 #: What the enforcement service knows of leases that are not over, once it has
