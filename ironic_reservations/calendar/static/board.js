@@ -19,6 +19,7 @@
  */
 
 import {drawHost} from './host_row.js';
+import {lanesOf} from './offer_lanes.js';
 import {drawBlockers, drawDraft, drawEdge, drawGhost, drawNow, drawShown,
         drawZoom} from './overlay.js';
 import {RowLabels} from './row_labels.js';
@@ -167,7 +168,7 @@ export class Board {
 
   drawOverRows(context) {
     const {timeline} = this;
-    const {draft, blockers, offers, litOffer, shown} = this.over;
+    const {blockers, edge, litOffer, shown} = this.over;
     for (const segment of this.laid.segments.filter(
       (each) => each.kind === 'class')) {
       const row = {...segment, height: segment.head};
@@ -175,17 +176,27 @@ export class Board {
       if (shown?.classes.has(segment.name)) {
         drawShown(context, timeline, shown, top, row.height);
       }
-      for (const offer of offers) {
-        if (offer.resourceClass === segment.name) {
-          drawGhost(context, timeline, offer, top, row.height,
-                    litOffer === offer);
+      const {draft, places} = this.placesIn(row);
+      for (const [each, [from, to]] of places) {
+        const box = [top + from * row.height, (to - from) * row.height];
+        if (each === draft) {
+          drawDraft(context, timeline, draft, ...box);
+          drawBlockers(context, timeline, blockers, ...box);
+        } else {
+          drawGhost(context, timeline, each, ...box, litOffer === each);
         }
       }
-      if (draft?.resourceClass === segment.name) {
-        drawDraft(context, timeline, draft, top, row.height);
+      if (edge?.resourceClass === segment.name) {
         drawBlockers(context, timeline, blockers, top, row.height);
       }
     }
+  }
+
+  /** Return the draft of a class's row, and where it and each offer is. */
+  placesIn(row) {
+    const isHere = (each) => each?.resourceClass === row.name;
+    const draft = isHere(this.over.draft) ? this.over.draft : null;
+    return {draft, places: lanesOf(draft, this.over.offers.filter(isHere))};
   }
 
   scrolled() {
@@ -210,7 +221,8 @@ export class Board {
       onLabels: x < this.timeline.left,
       booking: row ? this.bookingAt(row, x, height - row.top) : null,
       window: row ? this.windowAt(row, x) : null,
-      offer: row?.kind === 'class' ? this.offerAt(row, x) : null};
+      offer: row?.kind === 'class' ? this.offerAt(row, x, height - row.top)
+        : null};
   }
 
   bookingAt(row, x, y) {
@@ -238,11 +250,17 @@ export class Board {
       (each) => each.start <= time && time < each.end) ?? null;
   }
 
-  offerAt(row, x) {
+  offerAt(row, x, y) {
     const time = this.timeline.time(x);
-    return this.over.offers.find(
-      (offer) => offer.resourceClass === row.name && offer.start <= time
-        && time <= offer.end) ?? null;
+    const share = y / row.height;
+    const {draft, places} = this.placesIn(row);
+    for (const [each, [from, to]] of places) {
+      if (each !== draft && each.start <= time && time <= each.end
+          && from <= share && share < to) {
+        return each;
+      }
+    }
+    return null;
   }
 
   /** Scroll until a row is in view. */

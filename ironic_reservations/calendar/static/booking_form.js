@@ -45,12 +45,12 @@ export class BookingForm {
   }
 
   /**
-   * Open the form for a draft: resourceClass, start, end, hosts, and node, the
-   * host whose row was pointed at.
+   * Open the form for a draft: resourceClass, start, end, hosts, and node or
+   * rack, whose row was pointed at.
    */
   open(draft) {
     this.draft = {hosts: 1, node: null, nodeName: null, pinned: false,
-                  typed: '', name: '', ...draft};
+                  rack: null, typed: '', name: '', ...draft};
     this.verdict = null;
     const form = this.build();
     const {draft: kept} = this;
@@ -105,6 +105,10 @@ export class BookingForm {
         }},
       element('div.pair', {}, field('book-hosts', 'Hosts', number),
               field('book-class', 'of class', choice)),
+      draft.rack && element(
+        'p.note', {id: 'book-rack'}, 'Hosts of any rack are booked, not only '
+        + `of ${draft.rack}: only a condition on their properties, below, `
+        + 'asks for a rack.'),
       field('book-start', 'From', this.fields.start),
       field('book-end', 'Until', this.fields.end),
       this.places.length,

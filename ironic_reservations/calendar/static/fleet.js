@@ -235,6 +235,11 @@ function withLanes(host) {
   return host;
 }
 
+/** Return a page of hosts that has not been asked for; count: its hosts. */
+function newPage(marker) {
+  return {marker, fresh: false, etag: null, count: null};
+}
+
 /** The hosts of one open class or rack, page by page; or its racks. */
 class Rows {
   constructor(fleet, key) {
@@ -242,7 +247,7 @@ class Rows {
     this.key = key;
     this.hosts = [];
     this.racks = [];
-    this.pages = [{marker: null, fresh: false, etag: null}];
+    this.pages = [newPage(null)];
     this.complete = false;
     this.loading = 0;
     this.first = 0;
@@ -288,12 +293,15 @@ class Rows {
 
   /** Return the page to ask for next: one in view, else one that is new. */
   next() {
-    const waits = (page) => page && !page.fresh && !page.loading;
-    for (let at = Math.floor(this.first / PAGE);
-      at <= Math.floor(this.last / PAGE); at += 1) {
-      if (waits(this.pages[at])) {
-        return at;
-      }
+    const waits = (page) => !page.fresh && !page.loading;
+    let start = 0;
+    const inView = this.pages.findIndex((page) => {
+      const first = start;
+      start += page.count ?? Infinity;
+      return first <= this.last && this.first < start && waits(page);
+    });
+    if (inView !== -1) {
+      return inView;
     }
     const newest = this.pages.length - 1;
     return !this.complete && waits(this.pages[newest])
@@ -355,20 +363,24 @@ class Rows {
       windows: host.maintenances.map(([start, end, underWay, window]) => ({
         start: origin + start, end: origin + end, underWay: underWay === 1,
         purpose: document.maintenances[window] ?? null}))}));
-    const start = index * PAGE;
+    // NOTE: the service may send fewer at a time than are asked for.
+    const start = this.pages.slice(0, index).reduce(
+      (sum, page) => sum + page.count, 0);
     hosts.forEach((host, at) => {
       this.hosts[start + at] = host;
     });
     const more = (document.links ?? []).some((link) => link.rel === 'next');
     const marker = hosts.at(-1)?.id ?? null;
     const following = this.pages[index + 1];
+    const moved = this.pages[index].count !== hosts.length;
+    this.pages[index].count = hosts.length;
     if (!more) {
       this.pages.length = index + 1;
       this.hosts.length = start + hosts.length;
       this.complete = true;
-    } else if (!following || following.marker !== marker) {
+    } else if (!following || following.marker !== marker || moved) {
       this.pages.length = index + 1;
-      this.pages.push({marker, fresh: false, etag: null});
+      this.pages.push(newPage(marker));
       this.complete = false;
     }
   }
@@ -390,7 +402,7 @@ class Rows {
   }
 
   startAgain() {
-    this.pages = [{marker: null, fresh: false, etag: null}];
+    this.pages = [newPage(null)];
     this.complete = false;
   }
 }

@@ -154,7 +154,8 @@ function drawBooking(context, scene, booking, top, height) {
   const isLit = lit !== null && booking.lease?.key === lit;
   const inset = Math.min(INSET, height / 8);
   const inner = height - 2 * inset;
-  context.globalAlpha = lit === null || isLit ? 1 : DIMMED;
+  const isDimmed = lit !== null && !isLit;
+  context.globalAlpha = isDimmed ? DIMMED : 1;
   drawMargin(context, scene, booking, top, height);
   // NOTE: whole pixels and no rounded corners: there are hundreds of these in
   // each frame, and a browser without a graphics card draws them itself.
@@ -165,11 +166,12 @@ function drawBooking(context, scene, booking, top, height) {
     context.lineWidth = isLit ? 2 : 1;
     context.strokeRect(start + 0.5, top + inset + 0.5, width - 1, inner - 1);
   }
-  if (booking.lease?.name && width >= NAME_ROOM && inner >= NAME_HEIGHT) {
-    drawName(context, booking.lease.name, kind !== 'bound', start, width,
-             top + inset, inner);
-  }
+  // NOTE: names stay readable, whatever is lit.
   context.globalAlpha = 1;
+  if (booking.lease?.name && width >= NAME_ROOM && inner >= NAME_HEIGHT) {
+    drawName(context, booking.lease.name, kind !== 'bound' || isDimmed, start,
+             width, top + inset, inner);
+  }
 }
 
 function drawMargin(context, scene, booking, top, height) {

@@ -20,7 +20,7 @@ import {DryRun} from './dry_run.js';
 import {movesText} from './lease_page.js';
 import {roomText} from './moves_text.js';
 import {notice} from './notice.js';
-import {blockersOf} from './refusal_text.js';
+import {blockersOf, sentence} from './refusal_text.js';
 import {get, send} from './requests.js';
 import {read, shown, write} from './times.js';
 
@@ -53,6 +53,7 @@ export class LeaseDrag {
       return;
     }
     board.over.edge = {time: kept, which, top: row.top,
+                       resourceClass: row.name,
                        verdict: board.over.edge?.verdict ?? 'asking'};
     board.light(booking.lease.key);
     board.later();
@@ -89,7 +90,7 @@ export class LeaseDrag {
       notice(verdict.granted
         ? `${what} ${shown(edge.time)}: possible${moves}. ${
           room ? `${room} ` : ''}Drop to do it, Esc to leave it.`
-        : verdict.sentence, !verdict.granted);
+        : sentence(verdict.sentence), !verdict.granted);
       board.over.blockers = blockersOf(verdict);
     }
     board.later();
@@ -110,7 +111,7 @@ export class LeaseDrag {
       notice(`${lease.name}: ${shown(read(lease.start_date))} – ${
         shown(read(lease.end_date))}.`);
     } catch (failure) {
-      notice(`Not changed. ${failure.message}`, true);
+      notice(sentence(`Not changed. ${failure.message}`), true);
     }
     this.page.written();
   }

@@ -18,8 +18,12 @@
 import {calendarLink} from './calendar_link.js';
 import {element, fill} from './elements.js';
 import {openPanel} from './panel.js';
+import {sentence} from './refusal_text.js';
 import {get} from './requests.js';
 import {duration, read, timeElement} from './times.js';
+
+/** So many are listed, the newest ones. */
+const MOST = 10000;
 
 /** The list of leases, in the panel. */
 export class LeaseList {
@@ -27,6 +31,7 @@ export class LeaseList {
   constructor(page) {
     this.page = page;
     this.isOpen = false;
+    this.loading = false;
   }
 
   async open() {
@@ -43,16 +48,28 @@ export class LeaseList {
   }
 
   async load() {
-    let leases;
-    try {
-      const project = this.page.session?.project?.id;
-      const answer = await get(
-        'leases', project ? new URLSearchParams({project}) : null);
-      ({leases} = answer.document);
-    } catch (failure) {
-      fill(this.content, element('p.failed', {}, failure.message));
+    if (this.loading) {
+      // NOTE: what has changed meanwhile may be on a page that is read.
+      this.again = true;
       return;
     }
+    this.loading = true;
+    do {
+      this.again = false;
+      await this.readAndShow();
+    } while (this.again);
+    this.loading = false;
+  }
+
+  async readAndShow() {
+    try {
+      this.show(await readLeases(this.page.session?.project?.id));
+    } catch (failure) {
+      fill(this.content, element('p.failed', {}, sentence(failure.message)));
+    }
+  }
+
+  show(leases) {
     this.content.removeAttribute('aria-busy');
     const now = this.page.fleet.now();
     const live = leases.filter((each) => read(each.end_date) > now)
@@ -81,5 +98,24 @@ export class LeaseList {
       element(`span.status.${lease.status.toLowerCase()}`, {},
               lease.degraded ? 'degraded' : lease.status.toLowerCase()),
       element('span', {}, timeElement(start), ` · ${duration(end - start)}`)));
+  }
+}
+
+/**
+ * Return the newest leases.  The service sends them page by page, the oldest
+ * first.
+ *
+ * @param {string|undefined} project only those of that project
+ */
+async function readLeases(project) {
+  let leases = [];
+  let asked = project ? new URLSearchParams({project}) : null;
+  for (;;) {
+    const {document} = await get('leases', asked);
+    leases = [...leases, ...document.leases].slice(-MOST);
+    if (!document.next || !document.leases.length) {
+      return leases;
+    }
+    asked = new URL(document.next, window.location).searchParams;
   }
 }

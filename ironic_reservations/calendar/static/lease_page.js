@@ -69,7 +69,8 @@ export class LeasePage {
       hosts = await this.hostsOf(lease);
     } catch (failure) {
       if (ident === this.ident) {
-        fill(this.content, element('p.failed', {}, failure.message));
+        fill(this.content,
+             element('p.failed', {}, sentence(failure.message)));
         this.content.removeAttribute('aria-busy');
       }
       return;
@@ -127,7 +128,7 @@ export class LeasePage {
       ...lease.reservations.map((each) => this.reservation(each)),
       this.events(),
       this.commands(),
-      this.history());
+      this.about());
   }
 
   get start() {
@@ -161,8 +162,9 @@ export class LeasePage {
               ` (${duration(this.end - this.start)})`),
       lease.degraded && element(
         'p.failed', {}, 'Degraded: ',
-        lease.degraded_reason?.detail ?? lease.degraded_reason
-        ?? 'not all of its hosts can be used.'),
+        sentence(String(
+          lease.degraded_reason?.detail ?? lease.degraded_reason
+          ?? 'not all of its hosts can be used.'))),
       lease.waiting && element('p.waiting', {}, 'Waits: ',
                                sentence(String(lease.waiting))));
   }
@@ -287,7 +289,7 @@ export class LeasePage {
     try {
       await send('DELETE', `leases/${this.lease.id}`);
     } catch (failure) {
-      notice(failure.message, true);
+      notice(sentence(failure.message), true);
       return;
     }
     notice(`Deleted: ${this.lease.name}.`);
@@ -312,14 +314,10 @@ export class LeasePage {
   }
 
   reservation(each) {
-    const wanted = each.amount
-      ? count(each.amount, 'instance')
-      : `${each.min === each.max ? each.min : `${each.min}–${each.max}`} ${
-        each.max === 1 ? 'host' : 'hosts'}`;
     const proof = element('div');
     return element(
       'section', {},
-      element('h3', {}, wanted),
+      element('h3', {}, wantedOf(each)),
       [each.hypervisor_properties, each.resource_properties]
         .filter((text) => text && text !== '[]')
         .map((text) => element('p', {}, 'with ', element('code', {}, text))),
@@ -380,17 +378,17 @@ export class LeasePage {
     return element(
       'section', {},
       element('h3', {}, 'Use it'),
-      ...commandsFor(this.lease).map(([title, text]) => element(
+      ...commandsFor(this.lease, this.hosts).map(([title, text]) => element(
         'div.command', {}, element('p.note', {}, title),
         copyable(text, title))));
   }
 
-  history() {
+  about() {
     const {lease} = this;
     const written = (text) => (text ? timeElement(read(text)) : '–');
     return element(
       'section', {},
-      element('h3', {}, 'History'),
+      element('h3', {}, 'About'),
       element(
         'dl', {},
         element('dt', {}, 'Created'), element('dd', {},
@@ -412,20 +410,54 @@ export class LeasePage {
   }
 }
 
-/** Return the commands that use a lease, with a title each. */
-export function commandsFor(lease) {
-  const node = lease.reservations[0]?.nodes[0]?.uuid ?? 'NODE';
+/**
+ * Return the commands that use a lease, with a title each.
+ *
+ * @param {object} lease
+ * @param {Map} hosts what is known of its hosts, by the ids of their nodes
+ */
+export function commandsFor(lease, hosts) {
+  const all = lease.reservations;
   return [
     ['Wait until it has started, and show its plan',
      `baremetal reservation lease plan ${lease.id} --wait 120`],
-    ['Put its proof into a variable',
-     `proof=$(baremetal reservation lease plan ${lease.id} -f json |\n`
-     + "    python3 -c 'import json, sys; "
-     + 'print(json.load(sys.stdin)["reservations"][0]["id"])\')'],
-    ['Deploy a host of it',
-     `baremetal reservation deploy "$proof" --node ${node} --wait 1800`],
+    ...all.flatMap((each, index) => useOf(
+      lease, hosts, index,
+      all.length > 1 ? `, reservation ${index + 1} (${wantedOf(each)})` : '')),
     ['Extend it',
      `baremetal reservation lease set ${lease.id} --extend 2h`]];
+}
+
+/** Return the commands that use one reservation of a lease. */
+function useOf(lease, hosts, index, which) {
+  const {nodes, amount} = lease.reservations[index];
+  // NOTE: compute hosts are Nova's; what is not known yet is a node of Ironic.
+  const toDeploy = nodes.find(
+    ({uuid}) => hosts.get(uuid)?.kind !== 'compute host');
+  const commands = [
+    [`Put its proof into a variable${which}`,
+     `proof=$(baremetal reservation lease plan ${lease.id} -f json |\n`
+     + "    python3 -c 'import json, sys; print(json.load(sys.stdin)"
+     + `["reservations"][${index}]["id"])')`]];
+  if (amount) {
+    commands.push(
+      [`Boot a server in Nova, with its private flavor${which}`,
+       'openstack server create --flavor "$proof" --image IMAGE '
+       + '--network NETWORK NAME']);
+  }
+  if (toDeploy || !nodes.length) {
+    commands.push(
+      [`Deploy a host of it${which}`,
+       `baremetal reservation deploy "$proof" --node ${
+         toDeploy?.uuid ?? 'NODE'} --wait 1800`]);
+  }
+  return commands;
+}
+
+/** Return what a reservation asks for: "2 hosts". */
+function wantedOf({amount, min, max}) {
+  return amount ? count(amount, 'instance')
+    : `${min === max ? min : `${min}–${max}`} ${max === 1 ? 'host' : 'hosts'}`;
 }
 
 function showChange(view, place, submit, verdict) {

@@ -122,6 +122,7 @@ class Page {
     scheme.addEventListener('change', () => this.look());
     window.matchMedia('print').addEventListener('change', () => {
       this.look();
+      this.board.resize();
       this.board.paint();
     });
     for (const range of address.RANGES) {
@@ -379,6 +380,8 @@ class Page {
     const kept = keptOf(this.booking);
     this.book({...kept, start, end, resourceClass: row.name,
                node: host?.node_uuid ?? null,
+               rack: row.kind === 'rack' ? row.rack || 'those without one'
+                 : null,
                nodeName: host && nameOf(host)});
   }
 

@@ -20,7 +20,11 @@ import {byId, element, fill} from './elements.js';
 const SHOWN_MS = 6000;
 let timer = null;
 
-/** Show a notice; a failure stays until the next one. */
+/**
+ * Show a notice; a failure stays until the next one.
+ *
+ * @param {string|Node} text
+ */
 export function notice(text, failed = false) {
   const place = byId('notice');
   window.clearTimeout(timer);

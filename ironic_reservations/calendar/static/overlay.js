@@ -20,6 +20,8 @@ import {colour, font} from './theme.js';
 import {days, shown} from './times.js';
 
 const INSET = 4;
+/** A row that is lower has room for one line of words. */
+const TWO_LINES = 40;
 
 /** Draw the line of now over all rows. */
 export function drawNow(context, timeline, now) {
@@ -68,7 +70,7 @@ export function drawDraft(context, timeline, draft, top, height) {
   }
   const words = {
     asking: '…', yes: '✓ possible', no: '✕ not possible'}[draft.verdict];
-  tag(context, words ?? '', left + 6, top + 14, shade);
+  tag(context, words ?? '', left + 6, lineOf(top, height), shade);
 }
 
 /** Draw what is in the way of a window. */
@@ -79,7 +81,7 @@ export function drawBlockers(context, timeline, blockers, top, height) {
     context.globalAlpha = 0.9;
     context.fillRect(left, top + height - 9, width, 6);
     context.globalAlpha = 1;
-    if (width > 90) {
+    if (width > 90 && height >= TWO_LINES) {
       tag(context, `${blocker.hosts} ${blocker.own ? 'yours' : 'taken'}`,
           Math.max(left, timeline.left) + 4, top + height - 17,
           colour('red'));
@@ -116,8 +118,8 @@ export function drawGhost(context, timeline, offer, top, height, lit) {
   context.setLineDash([4, 3]);
   context.strokeRect(...box);
   context.setLineDash([]);
-  tag(context, offer.label, Math.max(box[0], timeline.left) + 6, top + 14,
-      colour('accent'));
+  tag(context, offer.label, Math.max(box[0], timeline.left) + 6,
+      lineOf(top, height), colour('accent'));
 }
 
 /** Draw where an edge of a lease is dragged to. */
@@ -150,7 +152,13 @@ export function drawZoom(context, timeline, zoom) {
 export function boxOf(timeline, {start, end}, top, height) {
   const left = Math.max(timeline.left - 4, timeline.x(start));
   const right = Math.min(timeline.width + 4, timeline.x(end));
-  return [left, top + INSET, Math.max(right - left, 3), height - 2 * INSET];
+  const inset = Math.min(INSET, height / 8);
+  return [left, top + inset, Math.max(right - left, 3), height - 2 * inset];
+}
+
+/** Return the height of the first line of words in a box. */
+function lineOf(top, height) {
+  return top + (height < TWO_LINES ? height / 2 : 14);
 }
 
 function shortened(context, words, room) {

@@ -147,12 +147,20 @@ class Service:
 
     def leases(self) -> dict[str, dict[str, Any]]:
         """Return the leases by their names."""
-        return {each['name']: each
-                for each in self.ask('GET', 'leases')['leases']}
+        return {each['name']: each for each in self._all_leases()}
+
+    def _all_leases(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        document: dict[str, Any] = {'next': '?'}
+        while 'next' in document:
+            asked = urllib.parse.urlsplit(document['next']).query
+            document = self.ask('GET', f'leases?{asked}')
+            found += document['leases']
+        return found
 
     def forget_leases(self) -> None:
         """End all leases, and wait until their hosts are back."""
-        for lease in self.ask('GET', 'leases')['leases']:
+        for lease in self._all_leases():
             self.ask('DELETE', f'leases/{lease["id"]}')
         deadline = time.monotonic() + _BACK_WITHIN
         while self.leases():
@@ -295,6 +303,16 @@ class BrowserCase(Browsing):
         """Return the part of the URL that shows a window around now."""
         return {'from': f'{minute(start):%Y-%m-%dT%H:%M:%SZ}',
                 'to': f'{minute(end):%Y-%m-%dT%H:%M:%SZ}'}
+
+    def wait_until(self, expression: str) -> None:
+        """Wait until something is true on the page.
+
+        NOTE: wait_for_function asks in the page, whose policy may refuse it.
+        """
+        deadline = time.monotonic() + _BACK_WITHIN
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, expression
+            time.sleep(0.1)
 
     def check_accessible(self, page: sync_api.Page | None = None) -> None:
         """Check that axe-core finds nothing."""

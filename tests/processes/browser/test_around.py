@@ -16,9 +16,11 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import urllib.parse
 
 from playwright import sync_api
+from testtools import matchers
 
 from tests.processes.browser import base
 
@@ -191,49 +193,71 @@ class AroundTestCase(base.BrowserCase):
 
     def test_url_is_not_written_too_often(self):
         """Browsers refuse that; and the last state is what counts."""
+        self.page.clock.install()
         self.open(**self.window(-4, 44))
-        written = self.page.evaluate('''async () => {
-            let written = 0;
+        self.page.clock.pause_at(base.minute(1))
+        written = '''async () => {
+            const {current} = await import(
+              `${location.pathname}static/address.js`);
+            const {write} = await import(
+              `${location.pathname}static/times.js`);
+            const from = new URLSearchParams(location.search).get('from');
+            return [window.written, from === write(current().from)];
+        }'''
+        self.page.evaluate('''() => {
+            window.written = 0;
             const real = history.replaceState.bind(history);
             history.replaceState = (...all) => {
-              written += 1;
+              window.written += 1;
               real(...all);
             };
-            const plot = document.querySelector('#area');
-            for (let turn = 0; turn < 100; turn += 1) {
-              plot.dispatchEvent(new WheelEvent('wheel', {
+            window.turn = () => document.querySelector('#area')
+              .dispatchEvent(new WheelEvent('wheel', {
                 deltaX: 5, bubbles: true, cancelable: true,
                 clientX: 700, clientY: 300}));
+            for (let turn = 0; turn < 100; turn += 1) {
+              window.turn();
             }
-            await new Promise((resolve) => setTimeout(resolve, 1000));
-            return written;
         }''')
-        self.assertIn(written, range(1, 26))
-        before = self.page.url
-        self.page.locator('#later').click()
-        self.page.wait_for_function(
-            '(before) => location.href !== before', arg=before)
+        self.assertEqual([20, False], self.page.evaluate(written))
+        self.page.clock.run_for(400)
+        self.assertEqual([21, True], self.page.evaluate(written))
+        self.page.clock.run_for(10000)
+        self.assertEqual([21, True], self.page.evaluate(written))
+        # There is an allowance again.
+        self.page.evaluate('window.turn()')
+        self.assertEqual([22, True], self.page.evaluate(written))
 
     def test_nobody_looks_nothing_is_asked(self):
+        self.page.clock.install()
+        self.page.add_init_script('''
+            window.asked = [];
+            const real = window.fetch;
+            window.fetch = (url, ...more) => {
+              window.asked.push(String(url));
+              return real.call(window, url, ...more);
+            };''')
         self.open()
-        asked = []
-        self.page.on('request', lambda sent: asked.append(sent.url))
+        # The page has begun to look.
+        self.wait_until('''window.asked.filter(
+            (url) => url.startsWith('api/v1/calendar?')).length > 1''')
         self.page.evaluate('''() => {
             Object.defineProperty(document, 'hidden',
                                   {get: () => window.away});
             window.away = true;
             document.dispatchEvent(new Event('visibilitychange'));
+            window.asked.length = 0;
         }''')
-        self.page.wait_for_timeout(5000)
-        asked.clear()
-        self.page.wait_for_timeout(6000)
-        self.assertEqual([], asked)
-        self.page.evaluate('''() => {
-            window.away = false;
-            document.dispatchEvent(new Event('visibilitychange'));
-        }''')
-        self.page.wait_for_timeout(1000)
-        self.assertEqual(1, len(asked))
+        self.page.clock.pause_at(base.minute(1))
+        self.page.clock.run_for(60000)
+        self.assertEqual([], self.page.evaluate('window.asked'))
+        # NOTE: the clock stands still: this is all that is asked.
+        with self.page.expect_response(_CALENDAR):
+            self.page.evaluate('''() => {
+                window.away = false;
+                document.dispatchEvent(new Event('visibilitychange'));
+            }''')
+        self.assertEqual(1, self.page.evaluate('window.asked.length'))
 
     def test_nothing_has_changed_nothing_is_sent(self):
         self.open()
@@ -274,6 +298,31 @@ class AroundTestCase(base.BrowserCase):
         expect(self.page.locator('#book')).to_be_hidden()
         expect(self.row('gold')).to_be_visible()
         expect(self.page.locator('#legend-list')).to_be_visible()
+
+    def test_paper_with_a_lease(self):
+        """Board, lease and legend are one below the other."""
+        lease = self.service.lease(2, 12, name='training')
+        self.open(lease=lease['id'], open='gold')
+        expect(self.page.locator('#panel')).to_contain_text('Use it')
+        self.page.emulate_media(media='print')
+        for width in (816, 1280):
+            self.page.set_viewport_size({'width': width, 'height': 1000})
+            boxes = [self.page.locator(each).bounding_box()
+                     for each in ('#area', '#panel', '.legend')]
+            for one, other in itertools.pairwise(boxes):
+                self.assertThat(one['y'] + one['height'],
+                                matchers.Not(matchers.GreaterThan(other['y'])))
+            for each in boxes:
+                self.assertEqual(width, each['width'])
+            self.assertThat(boxes[0]['height'], matchers.GreaterThan(300))
+            expect(self.row('gold-2')).to_be_visible()
+            # All of the board is drawn on.
+            self.wait_until('''() => {
+                const canvas = document.querySelector('#plot canvas');
+                const area = document.querySelector('#area');
+                return canvas.clientHeight === area.clientHeight
+                  && canvas.clientWidth === area.clientWidth;
+            }''')
 
     def test_times_are_local_and_utc_on_hover(self):
         lease = self.service.lease(2, 12, name='training')

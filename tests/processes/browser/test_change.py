@@ -135,6 +135,8 @@ class ChangeTestCase(base.BrowserCase):
             'Not enough hosts')
         self.page.mouse.up()
         expect(self.page.locator('#notice')).to_contain_text('Not changed')
+        expect(self.page.locator('#notice time').first).to_be_visible()
+        expect(self.page.locator('#notice')).not_to_contain_text('UTC')
         self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
 
     def test_page_of_a_lease(self):
@@ -151,6 +153,60 @@ class ChangeTestCase(base.BrowserCase):
         page.get_by_text('Show the proof').click()
         expect(page).to_contain_text(proof)
         self.check_accessible()
+
+    def test_failures_tell_local_times(self):
+        """Of a lease, of the list, and of what is done to one."""
+        said = {'status': 409, 'json': {'errors': [{
+            'status': 409, 'code': 'lease.busy',
+            'detail': 'Try again after 2050-01-31 23:30 UTC.'}]}}
+        lease = self.service.lease(2, 12, name='training')
+        self.open(lease=lease['id'])
+        self.page.get_by_role('button', name='Delete').click()
+        self.page.route('**/api/v1/leases**', lambda route: route.fulfill(
+            **said))
+        self.page.route('**/api/v1/leases/**', lambda route: route.fulfill(
+            **said))
+        self.page.locator('dialog').get_by_role(
+            'button', name='Delete').click()
+        for place in ('#notice', '.leases', '.lease'):
+            if place == '.leases':
+                self.page.locator('#leases').click()
+            elif place == '.lease':
+                self.open(lease=lease['id'])
+            expect(self.page.locator(f'{place} .failed')).to_contain_text(
+                'Try again after Tue, 1 Feb 2050, 00:30')
+
+    def test_commands_for_each_reservation(self):
+        """Instances are booted in Nova; compute hosts are not deployed."""
+        self.open()
+        commands = self.page.evaluate('''async () => {
+            const {commandsFor} = await import(
+              `${location.pathname}static/lease_page.js`);
+            return commandsFor({id: 'L', reservations: [
+              {id: 'R0', min: 2, max: 2, nodes: [{uuid: 'N0'}]},
+              {id: 'R1', amount: 3, nodes: [{uuid: 'N1'}]},
+              {id: 'R2', amount: 1, nodes: [{uuid: 'N2'}]}]},
+              new Map([['N0', {kind: 'node'}], ['N1', {kind: 'compute host'}],
+                       ['N2', {kind: 'node'}]]));
+        }''')
+        titles = [title for title, _ in commands]
+        self.assertEqual([
+            'Put its proof into a variable, reservation 1 (2 hosts)',
+            'Deploy a host of it, reservation 1 (2 hosts)',
+            'Put its proof into a variable, reservation 2 (3 instances)',
+            'Boot a server in Nova, with its private flavor, '
+            'reservation 2 (3 instances)',
+            'Put its proof into a variable, reservation 3 (1 instance)',
+            'Boot a server in Nova, with its private flavor, '
+            'reservation 3 (1 instance)',
+            'Deploy a host of it, reservation 3 (1 instance)'], titles[1:-1])
+        for number, (_, text) in zip((0, 1, 2), (
+                each for each in commands if 'proof' in each[0]),
+                strict=True):
+            self.assertIn(f'["reservations"][{number}]["id"]', text)
+        self.assertIn('--node N0', commands[2][1])
+        self.assertIn('openstack server create --flavor "$proof"',
+                      commands[4][1])
 
     def test_proof_is_copied(self):
         lease = self.service.lease(2, 12, name='training')
