@@ -105,8 +105,8 @@ class TooManyAttempts(ReservationError):
 
     status, code = 429, 'identity.too_many_attempts'
 
-    def __init__(self, message: str, seconds: int) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, seconds: int, **details: Any) -> None:
+        super().__init__(message, **details)
         self.retry_after = seconds  # type: ignore[misc]
 
 
@@ -233,6 +233,12 @@ class NotCanonical(ReservationError):
     """A guarded request in a spelling that cannot be read in one way only."""
 
     status, code = 403, 'guard.not_canonical'
+
+
+class TooManyFailures(TooManyAttempts):
+    """Ironic has refused too many of somebody's requests for a node."""
+
+    status, code = 429, 'guard.too_many_attempts'
 
 
 class NodePromised(ReservationError):

@@ -19,6 +19,8 @@ as soon as that process goes on, taken back as far as it can be, and told.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 
 from oslo_log import log
@@ -76,6 +78,33 @@ class _Ground:
               'instance is deployed there.')
 
 
+@contextlib.contextmanager
+def told_if_lost(passage: passages.Passage) -> Iterator[None]:
+    """Tell of a request of which nobody knows whether it has hit another.
+
+    NOTE: Ironic has carried it out; so it is not true of it that nothing was
+    done, which is what a database that is lost says.
+
+    :raises OutcomeUnknown: the database is lost.
+    """
+    try:
+        yield
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        LOG.error(
+            'Ironic carried out a request for node %s that was held up for '
+            'longer than [guard] passage_timeout. The node may have been '
+            'promised to somebody else before that, which could not be found '
+            'out, or not be taken back (%s). Check who has the node, which '
+            'instance is deployed there, and whether it is in maintenance, '
+            'retired or deleted.', passage.node_uuid, exc)
+        raise errors.OutcomeUnknown(
+            f'Ironic carried out the request for node {passage.node_uuid}, '
+            'but the request was held up for so long that the node may be '
+            'promised to somebody else by now, and the database of the '
+            'reservations does not tell. The operator has been told. Check '
+            'who has the node before you use it.') from exc
+
+
 def settle(engine: Engine, passage: passages.Passage,
            undo: in_flight.Act | None) -> None:
     """Take back what Ironic did, where the node is another's.
@@ -84,34 +113,39 @@ def settle(engine: Engine, passage: passages.Passage,
         node was not kept any more.
     :param undo: what takes back what it has done; ``None``: nothing does.
     :raises Overtaken: the node is another's.
+    :raises OutcomeUnknown: nobody knows whose it is.
     """
-    ticket = retry.until_committed(
-        lambda: _look(engine, passage, undo))
-    if ticket is not None:
-        _send(engine, ticket)
-        raise _overtaken(passage, 'Its effect is being undone')
+    with told_if_lost(passage):
+        ticket = retry.until_committed(
+            lambda: _look(engine, passage, undo))
+        if ticket is not None:
+            _send(engine, ticket)
+            raise _overtaken(passage, 'Its effect is being undone')
 
 
 def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
     """Take an allocation back that is for a node of another's.
 
     :raises Overtaken: it is.
+    :raises OutcomeUnknown: nobody knows whether it is.
     """
     instance = passage.instance_uuid
     if engine.ironic is None or instance is None:
         return
-    ground = _read(engine, passage)
-    if ground is None or not ground.others(passage):
-        return
-    ground.tell(engine)
-    try:
-        # NOTE: needs no ticket: nobody else ever has an allocation of this
-        # uuid.
-        engine.ironic.delete_allocation(instance)
-    except (ironic_client.Refused, errors.IronicUnavailable) as exc:
-        LOG.error('The allocation %s could not be deleted: %s', instance, exc)
-        raise _overtaken(passage, _STAYS) from exc
-    raise _overtaken(passage, 'The allocation has been deleted')
+    with told_if_lost(passage):
+        ground = _read(engine, passage)
+        if ground is None or not ground.others(passage):
+            return
+        ground.tell(engine)
+        try:
+            # NOTE: needs no ticket: nobody else ever has an allocation of
+            # this uuid.
+            engine.ironic.delete_allocation(instance)
+        except (ironic_client.Refused, errors.IronicUnavailable) as exc:
+            LOG.error('The allocation %s could not be deleted: %s', instance,
+                      exc)
+            raise _overtaken(passage, _STAYS) from exc
+        raise _overtaken(passage, 'The allocation has been deleted')
 
 
 def settle_change(engine: Engine, passage: passages.Passage,
@@ -122,15 +156,17 @@ def settle_change(engine: Engine, passage: passages.Passage,
 
     :param actor: who asked for it.
     :raises Overtaken: the node is another's.
+    :raises OutcomeUnknown: nobody knows whose it is.
     """
-    holding = protect.look(engine, passage.node_uuid)
-    try:
-        holding.check(actor)
-    except errors.ReservationError as exc:
-        _tell(engine, passage.node_uuid, holding.held, holding.leased,
-              'The change is not taken back. Check whether the node is in '
-              'maintenance, retired or deleted.')
-        raise _overtaken(passage, _STAYS) from exc
+    with told_if_lost(passage):
+        holding = protect.look(engine, passage.node_uuid)
+        try:
+            holding.check(actor)
+        except errors.ReservationError as exc:
+            _tell(engine, passage.node_uuid, holding.held, holding.leased,
+                  'The change is not taken back. Check whether the node is '
+                  'in maintenance, retired or deleted.')
+            raise _overtaken(passage, _STAYS) from exc
 
 
 def _look(engine: Engine, passage: passages.Passage,

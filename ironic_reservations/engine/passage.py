@@ -423,6 +423,15 @@ def hand_over_by(engine: Engine) -> float:
     return engine.timer() + float(engine.conf.guard.passage_timeout) / 2
 
 
+def may_be_gone(engine: Engine, passage: Passage) -> bool:
+    """Return whether the node may not be kept for a request any more.
+
+    NOTE: a reconciler looks at its row after the other half, not before.
+    """
+    return engine.timer() >= passage.deadline + float(
+        engine.conf.guard.passage_timeout) / 2
+
+
 def check_in_time(engine: Engine, passage: Passage) -> None:
     """Check, right before it is handed over, that a request is not late.
 

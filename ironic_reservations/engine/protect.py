@@ -14,10 +14,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import dataclasses
 import datetime
-from typing import TypeVar
 
 from ironic_reservations.db import holders
 from ironic_reservations.db import nodes as db_nodes
@@ -28,8 +26,6 @@ from ironic_reservations.engine import refused_passage
 from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
-
-_T = TypeVar('_T')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,20 +77,18 @@ def look(engine: Engine, node_uuid: str) -> Holding:
     return Holding(node_uuid, now, held, tuple(bookings))
 
 
-def keep(engine: Engine, node_uuid: str, actor: protect.Actor,
-         prepare: Callable[[bool], _T]) -> tuple[passages.Passage, _T]:
+def keep(engine: Engine, node_uuid: str,
+         actor: protect.Actor) -> passages.Passage:
     """Let a request change a node, and give it to nobody else meanwhile.
 
     :param actor: who wants it.
-    :param prepare: what there is to be done before it is let through, given
-        whether somebody has the node; what it raises, this raises.
-    :returns: what has to be closed, and what was prepared.
+    :returns: what has to be closed.
     :raises ProofRequired: somebody has it, and no proof was shown.
     :raises ProofInvalid: not by what was shown.
     :raises DatabaseUnavailable: it cannot be known.
     :raises Contention: others changed the node each time.
     """
-    def attempt() -> tuple[passages.Passage, _T]:
+    def attempt() -> passages.Passage:
         deadline = passages.hand_over_by(engine)
         now = engine.clock()
         with engine.database.read() as connection:
@@ -103,11 +97,9 @@ def keep(engine: Engine, node_uuid: str, actor: protect.Actor,
             held, bookings = holders.read(connection, node_uuid, now)
             void = None if held is not None else db_reservations.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid)
-        holding = Holding(node_uuid, now, held, tuple(bookings))
-        holding.check(actor)
-        prepared = prepare(holding.anybody)
+        Holding(node_uuid, now, held, tuple(bookings)).check(actor)
         # NOTE: a node that is not mirrored yet is nobody's.
         return passages.open_for_change(
             engine, node or facts.Node(node_uuid, provision_state=None),
-            void, now, deadline), prepared
+            void, now, deadline)
     return passages.let_through(attempt)

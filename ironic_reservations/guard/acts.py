@@ -33,6 +33,7 @@ from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import carry
+from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import media
@@ -78,8 +79,10 @@ class Acts:
             strategy, enforcer, engine.conf.guard.proof_of_any_project)
         self._resolver = resolve.Resolver(app, strategy)
         self.audited = audited.Audited(engine.announcer.audit, self._callers)
-        self.protected = protected.Protected(app, engine, self._resolver,
-                                             self._callers, limits)
+        self._failed = failed_attempts.FailedAttempts(self._callers,
+                                                      engine.timer)
+        self.protected = protected.Protected(
+            app, engine, self._resolver, self._callers, self._failed, limits)
 
     def provision(self, environ: wsgi.Environ, ident: str) -> wsgi.Answer:
         """Change a node's provision state, if the timeline lets it."""
@@ -97,6 +100,12 @@ class Acts:
             poke(ident, answer)
             return answer
         node = seen or self._resolver.node(environ, ident)
+        return self._failed.limited(
+            node, proof, lambda: self._provision(environ, node, asked, proof))
+
+    def _provision(self, environ: wsgi.Environ, node: callers.Node,
+                   asked: bodies.Provision,
+                   proof: str | None) -> wsgi.Answer:
         try:
             passage = passages.admit(
                 self._engine, node.uuid, proof,
@@ -160,8 +169,12 @@ class Acts:
             patch, acts = self._acts_of_patch(environ, ident)
             if acts:
                 assert ident is not None
-                return self._patch_protected(environ, ident, patch, acts,
-                                             seen)
+                node = seen or self._resolver.node(environ, ident)
+                answer = self.protected.patch(
+                    environ, node, acts, inward.rebuilt(
+                        environ, inward.node_path(node.uuid), body=patch))
+                poke(node.uuid, answer)
+                return answer
             if media.may_be_form(content_type, 'PATCH'):
                 # NOTE: it has been read as JSON; nobody shall read it again
                 # as a form.
@@ -172,6 +185,11 @@ class Acts:
             return answer
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
         node = seen or self._resolver.node(environ, ident)
+        return self._failed.limited(
+            node, proof, lambda: self._bind(environ, node, asked, proof))
+
+    def _bind(self, environ: wsgi.Environ, node: callers.Node,
+              asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
         instance_uuid = asked.instance_uuid or node.instance_uuid
         passage = passages.admit(
             self._engine, node.uuid, proof,
@@ -207,21 +225,6 @@ class Acts:
                 'Content-Type application/json.')
         return patch, acts
 
-    def _patch_protected(self, environ: wsgi.Environ, ident: str, patch: Any,
-                         acts: frozenset[node_acts.Act],
-                         node: callers.Node | None) -> wsgi.Answer:
-        node = node or self._resolver.node(environ, ident)
-        request = inward.rebuilt(environ, inward.node_path(node.uuid),
-                                 body=patch)
-        if acts & node_acts.TAKES_AWAY:
-            answer = self.protected.take_away(environ, node,
-                                              lambda held: request)
-        else:
-            self.protected.check(environ, node.uuid, acts, node)
-            answer = inward.call(self._app, request)
-        poke(node.uuid, answer)
-        return answer
-
     def allocate(self, environ: wsgi.Environ) -> wsgi.Answer:
         """Create an allocation, on a node that the timeline chooses."""
         caller = self.know_sender(environ)
@@ -239,11 +242,11 @@ class Acts:
             node = self._resolver.node(environ,
                                        resolve.canonical(asked.backfill))
             body['node'] = node.uuid
-            return self._carry(
+            return self._failed.limited(node, proof, lambda: self._carry(
                 environ, passages.admit(
                     self._engine, node.uuid, proof, act=admit.Act.STAY,
                     bearer=self._callers.bearer(node)),
-                inward.rebuilt(environ, '/v1/allocations', body=body))
+                inward.rebuilt(environ, '/v1/allocations', body=body)))
         body['uuid'] = _allocation_uuid(body.get('uuid'))
         passage = self._hold(environ, caller, asked, body, proof)
         body['candidate_nodes'] = [passage.node_uuid]

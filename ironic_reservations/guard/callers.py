@@ -62,6 +62,12 @@ class Callers:
         """Return whether the caller's word for an instance counts."""
         return self._keystone and self._may(node, 'vouch')
 
+    def trusted(self, node: Node) -> bool:
+        """Return whether the caller may do more than its project."""
+        return not self._keystone or any(
+            self._may(node, action)
+            for action in ('act_without_proof', 'vouch'))
+
     def bearer(self, node: Node) -> admit.Bearer:
         """Return in whose hands the proof of a request is."""
         if not self._keystone or self._any_proof:

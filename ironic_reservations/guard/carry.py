@@ -17,8 +17,6 @@ What is not known is never taken for done, nor for not done.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from oslo_log import log
 
 from ironic_reservations import errors
@@ -74,18 +72,17 @@ def close(engine: Engine, passage: passages.Passage, succeeded: bool,
 
 
 def change(engine: Engine, app: wsgi.Application, node_uuid: str,
-           actor: protection.Actor,
-           request: Callable[[bool], wsgi.Environ]) -> wsgi.Answer:
+           actor: protection.Actor, request: wsgi.Environ) -> wsgi.Answer:
     """Have Ironic change a node that nobody else gets meanwhile.
 
     :param actor: who wants it.
-    :param request: what Ironic is asked, given whether somebody has the node.
+    :param request: what Ironic is asked.
     :raises ReservationError: the caller may not, or nobody knows.
     :raises HandedOverLate: it stood still for too long, and was not sent.
     :raises Overtaken: the node was another's by then.
     """
-    passage, asked = protect.keep(engine, node_uuid, actor, request)
-    answer = pass_on(engine, app, passage, asked)
+    passage = protect.keep(engine, node_uuid, actor)
+    answer = pass_on(engine, app, passage, request)
     if inward.succeeded(answer) and not _close(engine, passage, True):
         overtaken.settle_change(engine, passage, actor)
     return answer
@@ -99,7 +96,7 @@ def accept(engine: Engine, passage: passages.Passage) -> None:
     try:
         kept = passages.accept(engine, passage)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        _left(passage, exc)
+        _left(engine, passage, exc)
         return
     if not kept:
         overtaken.settle_allocation(engine, passage)
@@ -110,16 +107,25 @@ def _close(engine: Engine, passage: passages.Passage, succeeded: bool,
     """Close a passage.
 
     :returns: ``False`` where it is known that the node was not kept any more.
+    :raises OutcomeUnknown: it may not have been, and Ironic has accepted.
     """
     try:
         return passages.close(engine, passage, succeeded, node)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        # NOTE: what Ironic answered is true all the same.
-        _left(passage, exc)
+        _left(engine, passage, exc, succeeded)
         return True
 
 
-def _left(passage: passages.Passage, exc: Exception) -> None:
+def _left(engine: Engine, passage: passages.Passage,
+          exc: errors.ReservationError, succeeded: bool = True) -> None:
+    """Leave a passage to the reconciler; what Ironic answered is true.
+
+    :raises OutcomeUnknown: Ironic carried the request out, and the passage
+        may be gone.
+    """
+    if succeeded and passages.may_be_gone(engine, passage):
+        with overtaken.told_if_lost(passage):
+            raise exc
     LOG.warning('The passage of node %s could not be closed, and is left to '
                 'the reconciler: %s',
                 passage.node_uuid, exc)

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Collection
 from typing import Any
 
@@ -28,6 +27,7 @@ from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import carry
+from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import media
 from ironic_reservations.guard import node_acts
@@ -48,11 +48,13 @@ class Protected:
 
     def __init__(self, app: wsgi.Application, engine: Engine,
                  resolver: resolve.Resolver, who: callers.Callers,
+                 failed: failed_attempts.FailedAttempts,
                  limits: body_limits.BodyLimits) -> None:
         self._app = app
         self._engine = engine
         self._resolver = resolver
         self._callers = who
+        self._failed = failed
         self._limits = limits
 
     @property
@@ -83,36 +85,48 @@ class Protected:
             node = self._resolver.node(environ, uuid)
             uuid = node.uuid
         path = '/'.join((inward.node_path(uuid), *asked.below))
-
-        def request(held: bool) -> wsgi.Environ:
-            if not held:
-                return _readdressed(environ, path)
-            return inward.rebuilt(environ, path,
-                                  environ.get('QUERY_STRING', ''),
-                                  body=self._document(environ))
         if takes_away:
             assert node is not None
-            return uuid, self.take_away(environ, node, request)
-        return uuid, inward.call(self._app, request(
-            self.check(environ, uuid, (asked.act,), node)))
+            actor = self._actor(node, _proof(environ))
+            # NOTE: an administrator may, whoever has the node by then.
+            if actor.administers:
+                return uuid, inward.call(self._app,
+                                         _readdressed(environ, path))
+            return uuid, self._change(node, actor,
+                                      self._rebuilt(environ, path))
+        held = self.check(environ, uuid, (asked.act,), node)
+        return uuid, inward.call(
+            self._app, self._rebuilt(environ, path) if held
+            else _readdressed(environ, path))
 
-    def take_away(self, environ: wsgi.Environ, node: callers.Node,
-                  request: Callable[[bool], wsgi.Environ]) -> wsgi.Answer:
-        """Have Ironic do one of :data:`.node_acts.TAKES_AWAY`.
+    def patch(self, environ: wsgi.Environ, node: callers.Node,
+              acts: Collection[node_acts.Act],
+              request: wsgi.Environ) -> wsgi.Answer:
+        """Have Ironic patch a node, if the caller may.
 
         :param node: as the caller sees it.
-        :param request: what Ironic is asked, given whether somebody has the
-            node, and Ironic knows the caller.
+        :param acts: what the patch does to it.
+        :param request: what Ironic is asked.
         :raises ReservationError: the caller may not, or nobody knows.
         """
+        if node_acts.TAKES_AWAY.isdisjoint(acts):
+            self.check(environ, node.uuid, acts, node)
+            return inward.call(self._app, request)
         actor = self._actor(node, _proof(environ))
-        if actor.administers:
-            # NOTE: whoever has the node by then.
-            return inward.call(self._app, request(False))
-        # NOTE: all of it, before the node is kept for it.
-        inward.read_body(environ, self._limits.other)
-        return carry.change(self._engine, self._app, node.uuid, actor,
-                            request)
+        return (inward.call(self._app, request) if actor.administers
+                else self._change(node, actor, request))
+
+    def _change(self, node: callers.Node, actor: protection.Actor,
+                request: wsgi.Environ) -> wsgi.Answer:
+        """Have Ironic do one of :data:`.node_acts.TAKES_AWAY`.
+
+        :param request: read to its end and written anew before the node is
+            kept for it, so that Ironic fails over nothing in it before it
+            judges who asks.
+        """
+        # NOTE: whatever proof is shown; where nobody has the node, any passes.
+        return self._failed.limited(node, None, lambda: carry.change(
+            self._engine, self._app, node.uuid, actor, request))
 
     def check(self, environ: wsgi.Environ, node_uuid: str,
               acts: Collection[node_acts.Act],
@@ -148,6 +162,11 @@ class Protected:
             if self._engine.conf.guard.instance_uuid_from_service
             and self._callers.serves(node) else None,
             self._callers.bearer(node)))
+
+    def _rebuilt(self, environ: wsgi.Environ, path: str) -> wsgi.Environ:
+        """Return a request that was read in one way only."""
+        return inward.rebuilt(environ, path, environ.get('QUERY_STRING', ''),
+                              body=self._document(environ))
 
     def _document(self, environ: wsgi.Environ) -> Any:
         """Read a body in the one way in which Ironic is to read it.

@@ -162,6 +162,48 @@ class ProtectedActsTestCase(ActsTestCase):
         self.assertEqual(_REQUIRED, self.deploy(node.uuid).code)
         self.assert_untouched(node.uuid)
 
+    def test_odd_requests_of_who_may_only_look_keep_no_node(self) -> None:
+        """Ironic failed over some before its policy judged who sends them.
+
+        The node, which was free, was kept from everybody for minutes then.
+        """
+        path, body = '/v1/nodes/%s/maintenance', b'{"reason": "smoke"}'
+        odd: tuple[tuple[str, str, bytes | None, dict[str, Any]], ...] = (
+            ('PUT', path, b'{}', {
+                'content_type': 'application/json; charset=foo'}),
+            ('PUT', path, b'{}', {
+                'content_type': 'application/javascript; charset=foo'}),
+            ('DELETE', path, b'', {'content_type': 'multipart/form-data'}),
+            ('DELETE', '/v1/nodes/%s', b'{}', {
+                'content_type': 'application/json; charset=foo'}),
+            ('PUT', path, b'{"node_ident": "x"}', {}),
+            ('DELETE', path, b'{"node_ident": "x"}', {}),
+            ('DELETE', '/v1/nodes/%s', b'{"node_ident": "x"}', {}),
+            ('PUT', path, b'[]', {}),
+            ('PUT', path, b'{"reason": "x", "self": 1, "": {}}', {}),
+            ('PUT', path + '?reason=%%ff', None, {}),
+            ('PUT', path, body, {'version': '1.x'}),
+            ('PUT', path, body, {'headers': {'Accept': ';;q=x'}}),
+            ('PUT', path, body, {'headers': {'Forwarded': 'for=";'}}),
+            ('PUT', '/v1/nodes/%s/states/provision', b'{"target": "active"}',
+             {'headers': {'Accept': ';;q=x'}}),
+            ('PUT', '/v1/nodes/%s/states/provision', b'{"target": "active"}',
+             {'version': '99999.1'}),
+            ('PATCH', '/v1/nodes/%s', b'[{"op": "add", "path": "/retired",'
+             b' "value": {"a": []}}]', {'version': 'latest.1'}),
+            ('POST', '/v1/allocations', b'{"resource_class": "x", "%s": 1}',
+             {'headers': {'Accept': ';;q=x'}}))
+        for method, where, raw, how in odd:
+            node = self.node_of_one()
+            self.as_('reader-of-one')
+            refused = self.send(
+                method, where % node.uuid if '%' in where else where,
+                raw=raw, **how)
+            self.assertIn(refused.status, range(400, 500), (where, raw, how))
+            self.as_('the-system')
+            self.assert_untouched(node.uuid)
+            self.reserve(node.uuid)
+
     def test_use_and_refusal_are_written_down(self) -> None:
         node = self.node_of_one()
         self.as_('one')

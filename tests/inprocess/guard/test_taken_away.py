@@ -19,9 +19,11 @@ into maintenance by another project seconds later, when somebody had it.
 from __future__ import annotations
 
 import io
+import logging
 from typing import Any
 from unittest import mock
 
+import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations import errors
@@ -50,6 +52,7 @@ ANYBODY = protection.Actor(admit.Claim())
 ON = ('PUT', ('maintenance',), {'reason': 'smoke'})
 OFF = ('DELETE', ('maintenance',), None)
 DELETE = ('DELETE', (), None)
+JSON = 'application/json'
 PATCHES = tuple(('PATCH', (), [{'op': 'add', 'path': f'/{field}',
                                 'value': True}])
                 for field in ('maintenance', 'retired'))
@@ -237,7 +240,7 @@ class TestStandsStill(TakenAwayTestCase):
         return self.reasons()
 
     def test_dead_process_keeps_the_node_until_it_is_known(self) -> None:
-        protect.keep(self.engine, self.node, ANYBODY, bool)
+        protect.keep(self.engine, self.node, ANYBODY)
         self.world.clock.advance(TIMEOUT - 1)
         uncertain.Uncertain(self.engine, self.world.ironic).look()
         self.assertEqual([reasons.BUSY], self.reasons())
@@ -245,7 +248,7 @@ class TestStandsStill(TakenAwayTestCase):
         self.reserve()
 
     def test_dead_process_and_a_node_that_is_gone(self) -> None:
-        protect.keep(self.engine, self.node, ANYBODY, bool)
+        protect.keep(self.engine, self.node, ANYBODY)
         self.world.ironic.remove(self.node)
         self.world.enrol()
         mirror.refresh_all(self.engine)
@@ -275,6 +278,48 @@ class TestStandsStill(TakenAwayTestCase):
             self.assertEqual(202, self.ask().status)
             self.world.ironic.change(self.node, maintenance=False)
             self.world.refresh()
+
+    def test_inside_of_ironic_and_then_the_database_is_lost(self) -> None:
+        """The client heard that nothing was done, the operator nothing."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        guard = self.guard_of(self.ironic)
+        for ask, lost in (
+                (self.ask, (protect, 'look')),
+                (self.ask, (self.engine.database, 'read')),
+                (self.ask, (self.engine.database, 'write')),
+                (lambda: self.deploy(guard=guard),
+                 (self.engine.database, 'snapshot')),
+                (lambda: self.deploy(guard=guard),
+                 (self.engine.database, 'write'))):
+            gone = mock.patch.object(
+                *lost, side_effect=errors.DatabaseUnavailable('x'))
+
+            def happens(gone: Any = gone) -> None:
+                self.world.find_out()
+                self.reserve('another')
+                gone.start()
+            self.before(ON, happens)
+            try:
+                unknown = self.assertRaises(errors.OutcomeUnknown, ask)
+            finally:
+                gone.stop()
+            self.assertIn('Ironic carried out', str(unknown))
+            self.assertIn(self.node, str(unknown))
+            self.assertIn(self.node, log.output)
+            self.assertEqual('PUT', self.done()[-1])
+            (self.node,) = self.world.enrol()
+            self.world.refresh()
+
+    def test_database_that_is_lost_in_time_hides_no_success(self) -> None:
+        """The passage is there still, and is left to the reconciler."""
+        gone = mock.patch.object(self.engine.database, 'write',
+                                 side_effect=errors.DatabaseUnavailable('x'))
+        self.before(ON, gone.start)
+        try:
+            self.assertEqual(202, self.ask().status)
+        finally:
+            gone.stop()
+        self.assertEqual(1, len(self.world.passages()))
 
     def take_it(self) -> None:
         self.world.find_out()
@@ -333,14 +378,32 @@ class TestWho(TakenAwayTestCase):
         self.assertEqual(1, len(seen))
         self.assertEqual('smoke', self.world.ironic.why[self.node])
 
-    def test_body_is_looked_into_where_somebody_has_the_node(self) -> None:
-        body = b'{"reason": "smoke", "node_ident": "another"}'
-        odd = {'wsgi.input': io.BytesIO(body),
-               'CONTENT_LENGTH': str(len(body))}
-        self.assertEqual(202, self.ask(ON, **odd).status)
-        self.world.ironic.change(self.node, maintenance=False)
-        self.world.refresh()
+    def test_body_is_read_in_one_way_only(self) -> None:
+        """Ironic failed over it before it judged who sends it.
+
+        What it made of the request was not known then, and so the node,
+        which was free, was kept from everybody for minutes.
+        """
+        for body, content_type in (
+                (b'{"reason": "smoke", "node_ident": "another"}', JSON),
+                (b'{}', JSON + '; charset=foo'), (b'{}', 'text/plain'),
+                (b'a', 'multipart/form-data'), (b'{}', '')):
+            for act in (ON, OFF, DELETE):
+                self.assertRaises(
+                    errors.NotCanonical, self.ask, act, **sent(
+                        body, content_type))
+        self.assertEqual(([], []), (self.done(), self.world.passages()))
         self.reserve('owner')
-        odd['wsgi.input'] = io.BytesIO(body)
-        self.assertRaises(errors.NotCanonical, self.ask, ON, **odd)
+        self.assertRaises(errors.NotCanonical, self.ask, ON, **sent(
+            b'{"node_ident": "another"}', JSON))
+
+    def test_what_administrators_send_is_ironics_to_read(self) -> None:
+        self.assertEqual(202, self.ask(ON, guarded.SYSTEM, **sent(
+            b'{"node_ident": "another"}', 'text/plain')).status)
         self.assertEqual([], self.world.passages())
+
+
+def sent(body: bytes, content_type: str) -> dict[str, Any]:
+    """Return what a request has of its body."""
+    return {'wsgi.input': io.BytesIO(body), 'CONTENT_TYPE': content_type,
+            'CONTENT_LENGTH': str(len(body))}

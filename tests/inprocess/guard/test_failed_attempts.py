@@ -1,0 +1,238 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whom Ironic refuses again and again keeps nobody from a free node.
+
+Each request is admitted on the timeline before Ironic's policy judges it: a
+reader in a loop, refused each time, starved all reservations of a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.api import wsgi
+from ironic_reservations.guard import callers
+from ironic_reservations.guard import failed_attempts
+from ironic_reservations.guard import node_acts
+from ironic_reservations.guard import refusals
+from tests import guarded
+from tests import world
+
+BURST, PAUSE = failed_attempts.BURST, failed_attempts.PAUSE
+MANY = 4 * BURST
+
+
+class FailedAttemptsTestCase(guarded.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.guard = self.guard_of(self.ironic, 'keystone')
+        self.ways: tuple[Callable[..., wsgi.Answer], ...] = (
+            self.maintain, self.unmaintain, self.delete, self.retire,
+            self.provision, self.write, self.backfill)
+
+    def maintain(self, token: str = 'reader',
+                 proof: str | None = None) -> wsgi.Answer:
+        return self._act('PUT', node_acts.Act.MAINTENANCE, token, proof)
+
+    def unmaintain(self, token: str = 'reader',
+                   proof: str | None = None) -> wsgi.Answer:
+        return self._act('DELETE', node_acts.Act.MAINTENANCE, token, proof)
+
+    def delete(self, token: str = 'reader',
+               proof: str | None = None) -> wsgi.Answer:
+        return self._act('DELETE', node_acts.Act.DELETE, token, proof)
+
+    def _act(self, method: str, act: node_acts.Act, token: str,
+             proof: str | None) -> wsgi.Answer:
+        below = ('maintenance',) if act is node_acts.Act.MAINTENANCE else ()
+        return self.guard.act(
+            guarded.environ(method, f'/v1/nodes/{self.node}', None, proof,
+                            token), node_acts.NodeAct(act, self.node, below))
+
+    def retire(self, token: str = 'reader',
+               proof: str | None = None) -> wsgi.Answer:
+        return self._patch('retired', True, token, proof)
+
+    def write(self, token: str = 'reader',
+              proof: str | None = None) -> wsgi.Answer:
+        return self._patch('instance_uuid', world.new_uuid(), token, proof)
+
+    def _patch(self, field: str, value: Any, token: str,
+               proof: str | None) -> wsgi.Answer:
+        return self.guard.patch(guarded.environ(
+            'PATCH', f'/v1/nodes/{self.node}',
+            [{'op': 'add', 'path': f'/{field}', 'value': value}], proof,
+            token), self.node)
+
+    def provision(self, token: str = 'reader',
+                  proof: str | None = None) -> wsgi.Answer:
+        return self.guard.provision(guarded.environ(
+            'PUT', f'/v1/nodes/{self.node}/states/provision',
+            {'target': 'active'}, proof, token), self.node)
+
+    def backfill(self, token: str = 'reader',
+                 proof: str | None = None) -> wsgi.Answer:
+        # NOTE: the first answer is that to the question of the policy.
+        self.ironic.answers['POST'][:0] = [400]
+        return self.guard.allocate(guarded.environ(
+            'POST', '/v1/allocations', {'node': self.node}, proof, token))
+
+    def all_answer(self, status: int) -> None:
+        """Have Ironic answer so from now on."""
+        self.ironic.answers = {
+            method: [status] * (MANY * len(self.ways))
+            for method in ('PUT', 'PATCH', 'DELETE', 'POST')}
+
+    def loop(self, ask: Callable[..., wsgi.Answer], *how: Any) -> list[int]:
+        """Ask many times, and return the statuses."""
+        statuses = []
+        for _ in range(MANY):
+            try:
+                statuses.append(ask(*how).status)
+            except errors.TooManyFailures as exc:
+                statuses.append(exc.status)
+        return statuses
+
+    def generation(self) -> int:
+        return self.world.mirrored()[self.node]['generation']
+
+    def test_each_way_ends_after_a_burst(self) -> None:
+        for number, ask in enumerate(self.ways):
+            self.world.clock.advance(BURST * PAUSE)
+            self.all_answer((403, 400, 404)[number % 3])
+            before = self.generation()
+            statuses = self.loop(ask)
+            self.assertEqual([429] * (MANY - BURST), statuses[BURST:], ask)
+            self.assertNotIn(429, statuses[:BURST])
+            # NOTE: one for each passage, and one for its end.
+            self.assertTrue(
+                before < self.generation() <= before + 2 * BURST, ask)
+        self.assertEqual([], self.world.passages())
+
+    def test_all_ways_are_one(self) -> None:
+        self.all_answer(403)
+        statuses = [self.loop(ask) for ask in self.ways]
+        self.assertEqual(BURST, sum(row.count(403) for row in statuses))
+
+    def test_time_gives_one_after_the_other_back(self) -> None:
+        self.all_answer(403)
+        self.loop(self.maintain)
+        self.world.clock.advance(PAUSE - 1)
+        self.assertEqual([429] * MANY, self.loop(self.maintain))
+        self.world.clock.advance(1)
+        self.assertEqual([403] + [429] * (MANY - 1),
+                         self.loop(self.maintain))
+        self.world.clock.advance(BURST * PAUSE)
+        self.assertEqual(BURST, self.loop(self.maintain).count(403))
+
+    def test_refusal_tells_when_to_try_again(self) -> None:
+        self.all_answer(403)
+        self.loop(self.maintain)
+        refused = self.assertRaises(errors.TooManyFailures, self.maintain)
+        error, answer = refusals.refuse(refused, guarded.environ('PUT', '/'))
+        self.assertEqual((429, 'guard.too_many_attempts', self.node),
+                         (answer.status, error.code,
+                          error.details['node_uuid']))
+        self.assertIn(('Retry-After', str(int(PAUSE))), answer.headers)
+
+    def test_those_at_the_same_time_count(self) -> None:
+        """Else as many as there are threads are admitted at once."""
+        seen: list[int] = []
+
+        def another() -> None:
+            if len(seen) < MANY:
+                seen.append(0)
+                self.ironic.before['PUT'] = [another]
+                self.ironic.answers['PUT'] = [403]
+                try:
+                    self.maintain()
+                except errors.TooManyFailures:
+                    seen.append(429)
+        self.ironic.before['PUT'] = [another]
+        self.ironic.answers['PUT'] = [403]
+        self.maintain()
+        self.assertEqual([0] * BURST + [429], seen)
+
+    def test_others_are_not_limited_by_it(self) -> None:
+        self.all_answer(403)
+        self.loop(self.maintain)
+        self.assertEqual(403, self.maintain('another').status)
+        (self.node,) = self.world.enrol()
+        self.world.refresh()
+        self.assertEqual(403, self.maintain().status)
+
+    def test_who_is_never_limited(self) -> None:
+        """An administrator, and whoever uses the node with its proof."""
+        for ask in self.ways:
+            self.all_answer(403)
+            self.assertEqual([403] * MANY, self.loop(ask, guarded.SYSTEM), ask)
+        proof = self.world.reserve(self.node, project_id='reader').uuid
+        for ask in (self.provision, self.write):
+            self.all_answer(403)
+            self.assertEqual([403] * MANY, self.loop(ask, 'reader', proof),
+                             ask)
+
+    def test_proof_of_nothing_does_not_help(self) -> None:
+        for ask in (self.maintain, self.unmaintain, self.delete, self.retire):
+            self.world.clock.advance(BURST * PAUSE)
+            self.all_answer(403)
+            self.assertEqual(BURST, self.loop(
+                ask, 'reader', world.new_uuid()).count(403), ask)
+
+    def test_where_all_are_administrators_nobody_is_limited(self) -> None:
+        self.guard = self.guard_of(self.ironic)
+        self.all_answer(403)
+        self.assertEqual([403] * MANY, self.loop(self.provision))
+
+    def test_what_is_not_counted(self) -> None:
+        """What the caller need not have known, and what the guard refuses."""
+        for status in (409, 202):
+            self.all_answer(status)
+            self.assertEqual([status] * MANY, self.loop(self.maintain))
+        with mock.patch.object(self.engine.database, 'read',
+                               side_effect=errors.DatabaseUnavailable('x')):
+            for _ in range(MANY):
+                self.assertRaises(errors.DatabaseUnavailable, self.maintain)
+        self.world.reserve(self.node, project_id='another')
+        for _ in range(MANY):
+            self.assertRaises(errors.ProofRequired, self.maintain)
+
+
+class MemoryTestCase(guarded.TestCase):
+    """What is remembered, and for how long."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.memory = failed_attempts.FailedAttempts(
+            callers.Callers('keystone', policies.Enforcer(
+                self.world.conf, 'keystone'), False), self.world.clock.elapsed)
+
+    def fail(self, who: str, times: int = 1) -> None:
+        for _ in range(times):
+            self.memory.limited(
+                callers.Node(self.node, None, guarded.known(who)), None,
+                lambda: wsgi.Answer(403, [], b''))
+
+    def test_no_more_are_remembered_than_a_bound(self) -> None:
+        with mock.patch.object(failed_attempts, 'REMEMBERED', 3):
+            self.fail('often', BURST)
+            for number in range(10):
+                self.fail(f'once-{number}')
+            self.assertEqual(3, len(self.memory))
+            # The one that is nearest to being forgotten anyway has gone.
+            self.assertRaises(errors.TooManyFailures, self.fail, 'often')
