@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Sequence
 import dataclasses
 import datetime
 from typing import TypeVar
@@ -36,7 +35,6 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
@@ -46,10 +44,8 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import aside
-from ironic_reservations.engine import choose
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import plan
 from ironic_reservations.engine import refused_passage
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
@@ -62,8 +58,6 @@ from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
-from ironic_reservations.model import reasons
-from ironic_reservations.planner import pick
 
 LOG = log.getLogger(__name__)
 
@@ -159,17 +153,17 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
                                           promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
-            through = _open(engine, node, None, None, now, deadline,
-                            starting=_starting(promised, claim.proof),
+            through = begin(engine, node, None, None, now, deadline,
+                            starting=unbound(promised, claim.proof),
                             lease_reservation_id=claim.proof)
             return dataclasses.replace(
                 through, uses=act is planner_admit.Act.USE), None
         shown = held if verdict is planner_admit.Verdict.PROVEN else None
-        room = (_make_room(engine, node, now, leased)
+        room = (make_room(engine, node, now, leased)
                 if node is not None and act.lasts else None)
         # NOTE: a node that is not mirrored yet is nobody's; the next poll
         # fills in what it is.
-        return _open(engine, node or facts.Node(node_uuid,
+        return begin(engine, node or facts.Node(node_uuid,
                                                 provision_state=None),
                      shown, None, now, deadline,
                      void=held if shown is None else None, room=room), room
@@ -205,7 +199,7 @@ def open_for_change(engine: Engine, node: facts.Node,
     :param void: a reservation of it that is over.
     :raises Conflict: it has changed since.
     """
-    return _open(engine, node, None, None, now, deadline, void,
+    return begin(engine, node, None, None, now, deadline, void,
                  act=in_flight.CHANGE)
 
 
@@ -216,8 +210,8 @@ def _closed(engine: Engine, connection: sa.Connection,
             and bool(db_hosts.read_node_uuids(connection, (node_uuid,))))
 
 
-def _starting(promised: Iterable[leases.NodeBooking],
-              proof: str | None) -> list[leases.NodeBooking]:
+def unbound(promised: Iterable[leases.NodeBooking],
+            proof: str | None) -> list[leases.NodeBooking]:
     """Return the bookings that have begun and that nobody has bound yet.
 
     NOTE: from its first use on, a node is not to be exchanged for another.
@@ -228,8 +222,14 @@ def _starting(promised: Iterable[leases.NodeBooking],
             if booking.reservation_id == proof and not booking.begun]
 
 
-def _make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
-               leased: facts.Leased) -> aside.Room | None:
+def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
+              leased: facts.Leased) -> aside.Room | None:
+    """Return how the leases that need a node later get other ones.
+
+    :returns: ``None``: none needs it.
+    :raises NodePromised: there are none for one of them, and it must not lose
+        the node.
+    """
     if leased.later is None:
         return None
     room = aside.on(engine, node, now, None)
@@ -238,140 +238,7 @@ def _make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
     return room
 
 
-def hold_for_allocation(engine: Engine, ask: pick.Ask,
-                        sees: facts.Visibility, proof: str | None = None,
-                        observer: ironic_client.Ironic | None = None,
-                        required: bool = False,
-                        bearer: planner_admit.Bearer = planner_admit.ANYBODY
-                        ) -> Passage:
-    """Choose the node that an allocation of Ironic gets, and keep it free.
-
-    Ironic binds the node later and asynchronously, so the passage stays
-    until the node carries the instance, or Ironic has given the allocation
-    up.
-
-    :param ask: the allocation; its uuid is the ``instance_uuid``.
-    :param proof: a reservation whose node the allocation shall get, or a
-        lease reservation, of which it gets one.
-    :param bearer: who shows it.
-    :raises NoNodeAvailable: no node is free; with ``reasons``.
-    :raises ProofInvalid: there is no such live reservation.
-    :raises ReservationRequired: there is no proof, and there must be one.
-    :raises NodePromised: a lease needs the node of the reservation later.
-    """
-    if required and proof is None:
-        raise errors.ReservationRequired(
-            'The operator does not allow allocations without a reservation. '
-            'Make a reservation first, and send its uuid in the header '
-            'OpenStack-Baremetal-Reservation.')
-
-    def attempt() -> tuple[Passage, aside.Room | None]:
-        deadline = hand_over_by(engine)
-        now = engine.clock()
-        if proof is None:
-            return _hold_any(engine, ask, sees, observer, now, deadline)
-        with engine.database.read() as connection:
-            node, held = _proven(connection, proof)
-            mine = ([] if held is not None else
-                    db_bookings.read_of_reservation(connection, proof, now))
-            promised = ([] if node is None else db_bookings.read_of_node(
-                connection, node.uuid, now))
-        if mine and bearer.may_show(mine[0].project_id):
-            return _hold_leased(engine, ask, sees, observer, now, deadline,
-                                mine), None
-        if held is None or node is None or not (
-                held.live(now) and bearer.may_show(held.project_id)) or (
-                ask.node_uuids is not None
-                and held.node_uuid not in ask.node_uuids):
-            raise errors.ProofInvalid(
-                f'The reservation {proof} does not exist, has expired, or is '
-                'not for one of the candidate nodes. Make a new reservation.')
-        _check_power(ask, node, observer or engine.ironic)
-        room = _make_room(engine, node, now, leases.of_node(promised, now))
-        return _open(engine, node, held, ask.instance_uuid, now, deadline,
-                     room=room), room
-    opened, room = let_through(attempt)
-    if room is not None:
-        aside.tell(engine, room)
-    return opened
-
-
-def _check_power(ask: pick.Ask, node: facts.Node,
-                 observer: ironic_client.Ironic | None) -> None:
-    """Raise where Ironic would not allocate the node of a reservation.
-
-    :raises NoNodeAvailable: it does not know its power state.
-    """
-    seen = (observer.node(node.uuid)
-            if ask.powered and observer is not None else None)
-    if seen is not None and seen.powered is False:
-        raise errors.NoNodeAvailable(
-            f'Ironic does not know the power state of node {node.uuid} yet, '
-            'and does not allocate such a node. Try again later.',
-            reasons=[reasons.Reason(
-                node.uuid, reasons.POWER_UNKNOWN,
-                'has a power state that Ironic does not know yet').as_dict()])
-
-
-def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
-              observer: ironic_client.Ironic | None, now: datetime.datetime,
-              deadline: float
-              ) -> tuple[Passage, aside.Room | None]:
-    need = plan.Need(bare=True)
-    choice = choose.choose(engine, ask,
-                           plan.look(engine, ask, sees, now, need), sees,
-                           observer, need)
-    void = next((row for row in choice.view.related if not row.live(now)
-                 and row.node_uuid == choice.node.uuid), None)
-    return _open(engine, choice.node, None, ask.instance_uuid, now, deadline,
-                 void, choice.view.confirmed, choice.room), choice.room
-
-
-def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
-                 observer: ironic_client.Ironic | None,
-                 now: datetime.datetime, deadline: float,
-                 mine: Sequence[leases.NodeBooking]) -> Passage:
-    """Hold one of the nodes of a lease reservation."""
-    wanted = tuple(booking.node_uuid for booking in mine
-                   if ask.node_uuids is None
-                   or booking.node_uuid in ask.node_uuids)
-    if not wanted:
-        raise errors.ProofInvalid(
-            'None of the candidate nodes belongs to the lease reservation '
-            'that was shown.')
-    ask = dataclasses.replace(ask, node_uuids=wanted,
-                              lease_reservation_id=mine[0].reservation_id)
-    need = plan.Need(max(booking.ends_at for booking in mine))
-    choice = choose.choose(engine, ask,
-                           plan.look(engine, ask, sees, now, need), sees,
-                           observer, need)
-    return _open(engine, choice.node, None, ask.instance_uuid, now, deadline,
-                 confirmed=choice.view.confirmed,
-                 lease_reservation_id=ask.lease_reservation_id,
-                 starting=_starting(
-                     [booking for booking in mine
-                      if booking.node_uuid == choice.node.uuid],
-                     ask.lease_reservation_id))
-
-
-def _proven(connection: sa.Connection, proof: str
-            ) -> tuple[facts.Node | None, facts.Reservation | None]:
-    """Read a reservation and its node, in the order that a commit relies on.
-
-    NOTE: the generation first, then the bookings that it stands for; which
-    node it is, the reservation has to tell before.
-    """
-    found = db_reservations.read_by_uuid(connection, proof)
-    if found is None:
-        return None, None
-    node = db_nodes.read_nodes(connection, (found.node_uuid,),
-                               with_traits=False).get(found.node_uuid)
-    held = db_reservations.read_of_nodes(
-        connection, (found.node_uuid,)).get(found.node_uuid)
-    return node, held if held is not None and held.uuid == proof else None
-
-
-def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
+def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
           deadline: float,
           void: facts.Reservation | None = None,
@@ -379,6 +246,19 @@ def _open(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
           act: str | None = None) -> Passage:
+    """Write that a request is let through.
+
+    :param node: as it was judged.
+    :param shown: the reservation that was shown.
+    :param instance_uuid: of an allocation.
+    :param deadline: see :class:`Passage`.
+    :param void: a reservation of the node that is over.
+    :param confirmed: whether Ironic has been asked about the node.
+    :param room: what becomes of leases that were to have the node.
+    :param starting: bookings that its first use binds.
+    :param act: :data:`.in_flight.CHANGE`, where it is for nobody's use.
+    :raises Conflict: the node, or what it was judged by, has changed since.
+    """
     token = str(uuid_module.uuid4())
     uuid = None if shown is None else shown.uuid
     first = shown is not None and shown.state is facts.State.RESERVED

@@ -26,6 +26,7 @@ from ironic_reservations import policies
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
 from ironic_reservations.guard import audited
@@ -289,7 +290,7 @@ class Acts:
             resource_class=asked.resource_class, traits=asked.traits,
             powered=True)
         try:
-            return passages.hold_for_allocation(
+            return allocation_passage.hold(
                 self._engine, ask, self._sees(caller, body.get('owner')),
                 proof, self._observer(environ), self._always_required,
                 self._callers.bearer(callers.Node('', None, caller)))

@@ -15,6 +15,7 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
@@ -35,7 +36,7 @@ class TestAllocation(world.TestCase):
         self.allocation = world.new_uuid()
 
     def _hold(self, *nodes, **given):
-        return passage.hold_for_allocation(
+        return allocation_passage.hold(
             self.world.engine, pick.Ask(self.allocation, nodes or None,
                                         'gold'), world.ALL_NODES, **given)
 

@@ -15,6 +15,7 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import find
 from ironic_reservations.engine import passage
@@ -424,7 +425,7 @@ class TestRequire(_Guarded):
         first, *_ = self.leasing.hosts(2, resource_class='gold')
         (other,) = self.world.enrol(resource_class='gold')
         for nodes in ((), (first, other)):
-            opened = passage.hold_for_allocation(
+            opened = allocation_passage.hold(
                 self.leasing.engine,
                 pick.Ask(world.new_uuid(), nodes or None, 'gold'),
                 world.ALL_NODES)
@@ -434,7 +435,7 @@ class TestRequire(_Guarded):
                              (None, {'nodes': 2})):
             self.world.ironic.change(other, maintenance=True)
             refused = self.assertRaises(
-                errors.NoNodeAvailable, passage.hold_for_allocation,
+                errors.NoNodeAvailable, allocation_passage.hold,
                 self.leasing.engine, pick.Ask(world.new_uuid(), nodes,
                                               'gold'), world.ALL_NODES)
             told = [reason for reason in refused.details['reasons']
@@ -445,7 +446,7 @@ class TestRequire(_Guarded):
 class TestAllocations(_Guarded):
 
     def hold(self, *nodes, **given):
-        return passage.hold_for_allocation(
+        return allocation_passage.hold(
             self.leasing.engine, pick.Ask(
                 world.new_uuid(), nodes or None, 'gold'), world.ALL_NODES,
             **given)
@@ -541,7 +542,7 @@ class TestAllocationsAllowed(_Guarded):
     def test_lease_is_broken_where_nothing_else_is_left(self):
         (node,) = self.leasing.hosts(1, resource_class='gold')
         lease = self.leasing.create(1, 3)
-        opened = passage.hold_for_allocation(
+        opened = allocation_passage.hold(
             self.leasing.engine, pick.Ask(world.new_uuid(), None, 'gold'),
             world.ALL_NODES)
         self.assertEqual(node, opened.node_uuid)

@@ -22,6 +22,7 @@ import itertools
 import fixtures
 
 from ironic_reservations import errors
+from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
@@ -223,7 +224,7 @@ class TestLateRenewal(world.TestCase):
         (self.node,) = self.world.enrol()
         self.takers = {
             'deploy': lambda: passage.admit(self.world.engine, self.node),
-            'allocation': lambda: passage.hold_for_allocation(
+            'allocation': lambda: allocation_passage.hold(
                 self.world.engine, pick.Ask(
                     world.new_uuid(), (self.node,)), world.ALL_NODES),
             'reservation': lambda: self.world.reserve(self.node)}

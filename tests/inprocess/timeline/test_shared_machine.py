@@ -19,6 +19,7 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
+from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
@@ -238,7 +239,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         False, False, True)))
     def allocate(self, listed, accepted):
         try:
-            opened = passage.hold_for_allocation(
+            opened = allocation_passage.hold(
                 self.engine, pick.Ask(
                     world.new_uuid(), tuple(self.nodes) if listed else None,
                     'gold'), world.ALL_NODES)

@@ -26,6 +26,7 @@ from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import release
 from ironic_reservations.engine import renew
@@ -180,7 +181,7 @@ class Client:
                                       self._random.choice(self._nodes)))
 
     def _allocate(self) -> None:
-        self._strangers(passage.hold_for_allocation(
+        self._strangers(allocation_passage.hold(
             self._engine, pick.Ask(world.new_uuid(), None, 'gold'),
             world.ALL_NODES))
 

@@ -1,0 +1,176 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Passages of allocations, for which Ironic chooses the node later.
+
+It is chosen here, so that it is none that is reserved or promised to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import aside
+from ironic_reservations.engine import choose
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine import plan
+from ironic_reservations.lifecycle import admit as planner_admit
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import reasons
+from ironic_reservations.planner import pick
+
+
+def hold(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+         proof: str | None = None,
+         observer: ironic_client.Ironic | None = None,
+         required: bool = False,
+         bearer: planner_admit.Bearer = planner_admit.ANYBODY
+         ) -> passages.Passage:
+    """Choose the node that an allocation of Ironic gets, and keep it free.
+
+    Ironic binds the node later and asynchronously, so the passage stays
+    until the node carries the instance, or Ironic has given the allocation
+    up.
+
+    :param ask: the allocation; its uuid is the ``instance_uuid``.
+    :param proof: a reservation whose node the allocation shall get, or a
+        lease reservation, of which it gets one.
+    :param bearer: who shows it.
+    :raises NoNodeAvailable: no node is free; with ``reasons``.
+    :raises ProofInvalid: there is no such live reservation.
+    :raises ReservationRequired: there is no proof, and there must be one.
+    :raises NodePromised: a lease needs the node of the reservation later.
+    """
+    if required and proof is None:
+        raise errors.ReservationRequired(
+            'The operator does not allow allocations without a reservation. '
+            'Make a reservation first, and send its uuid in the header '
+            'OpenStack-Baremetal-Reservation.')
+
+    def attempt() -> tuple[passages.Passage, aside.Room | None]:
+        deadline = passages.hand_over_by(engine)
+        now = engine.clock()
+        if proof is None:
+            return _hold_any(engine, ask, sees, observer, now, deadline)
+        with engine.database.read() as connection:
+            node, held = _proven(connection, proof)
+            mine = ([] if held is not None else
+                    db_bookings.read_of_reservation(connection, proof, now))
+            promised = ([] if node is None else db_bookings.read_of_node(
+                connection, node.uuid, now))
+        if mine and bearer.may_show(mine[0].project_id):
+            return _hold_leased(engine, ask, sees, observer, now, deadline,
+                                mine), None
+        if held is None or node is None or not (
+                held.live(now) and bearer.may_show(held.project_id)) or (
+                ask.node_uuids is not None
+                and held.node_uuid not in ask.node_uuids):
+            raise errors.ProofInvalid(
+                f'The reservation {proof} does not exist, has expired, or is '
+                'not for one of the candidate nodes. Make a new reservation.')
+        _check_power(ask, node, observer or engine.ironic)
+        room = passages.make_room(engine, node, now,
+                                  leases.of_node(promised, now))
+        return passages.begin(engine, node, held, ask.instance_uuid, now,
+                              deadline, room=room), room
+    opened, room = passages.let_through(attempt)
+    if room is not None:
+        aside.tell(engine, room)
+    return opened
+
+
+def _check_power(ask: pick.Ask, node: facts.Node,
+                 observer: ironic_client.Ironic | None) -> None:
+    """Raise where Ironic would not allocate the node of a reservation.
+
+    :raises NoNodeAvailable: it does not know its power state.
+    """
+    seen = (observer.node(node.uuid)
+            if ask.powered and observer is not None else None)
+    if seen is not None and seen.powered is False:
+        raise errors.NoNodeAvailable(
+            f'Ironic does not know the power state of node {node.uuid} yet, '
+            'and does not allocate such a node. Try again later.',
+            reasons=[reasons.Reason(
+                node.uuid, reasons.POWER_UNKNOWN,
+                'has a power state that Ironic does not know yet').as_dict()])
+
+
+def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+              observer: ironic_client.Ironic | None, now: datetime.datetime,
+              deadline: float
+              ) -> tuple[passages.Passage, aside.Room | None]:
+    need = plan.Need(bare=True)
+    choice = choose.choose(engine, ask,
+                           plan.look(engine, ask, sees, now, need), sees,
+                           observer, need)
+    void = next((row for row in choice.view.related if not row.live(now)
+                 and row.node_uuid == choice.node.uuid), None)
+    return passages.begin(
+        engine, choice.node, None, ask.instance_uuid, now, deadline, void,
+        choice.view.confirmed, choice.room), choice.room
+
+
+def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+                 observer: ironic_client.Ironic | None,
+                 now: datetime.datetime, deadline: float,
+                 mine: Sequence[leases.NodeBooking]) -> passages.Passage:
+    """Hold one of the nodes of a lease reservation."""
+    wanted = tuple(booking.node_uuid for booking in mine
+                   if ask.node_uuids is None
+                   or booking.node_uuid in ask.node_uuids)
+    if not wanted:
+        raise errors.ProofInvalid(
+            'None of the candidate nodes belongs to the lease reservation '
+            'that was shown.')
+    ask = dataclasses.replace(ask, node_uuids=wanted,
+                              lease_reservation_id=mine[0].reservation_id)
+    need = plan.Need(max(booking.ends_at for booking in mine))
+    choice = choose.choose(engine, ask,
+                           plan.look(engine, ask, sees, now, need), sees,
+                           observer, need)
+    return passages.begin(
+        engine, choice.node, None, ask.instance_uuid, now, deadline,
+        confirmed=choice.view.confirmed,
+        lease_reservation_id=ask.lease_reservation_id,
+        starting=passages.unbound(
+            [booking for booking in mine
+             if booking.node_uuid == choice.node.uuid],
+            ask.lease_reservation_id))
+
+
+def _proven(connection: sa.Connection, proof: str
+            ) -> tuple[facts.Node | None, facts.Reservation | None]:
+    """Read a reservation and its node, in the order that a commit relies on.
+
+    NOTE: the generation first, then the bookings that it stands for; which
+    node it is, the reservation has to tell before.
+    """
+    found = db_reservations.read_by_uuid(connection, proof)
+    if found is None:
+        return None, None
+    node = db_nodes.read_nodes(connection, (found.node_uuid,),
+                               with_traits=False).get(found.node_uuid)
+    held = db_reservations.read_of_nodes(
+        connection, (found.node_uuid,)).get(found.node_uuid)
+    return node, held if held is not None and held.uuid == proof else None
