@@ -50,7 +50,14 @@ NAMED: Mapping[str, frozenset[str]] = {
     # NOTE: their lease's generation stands for them.
     'lease_reservations': frozenset({'lease_id'}),
     'lease_events': frozenset({'lease_id'}),
-    'maintenance_nodes': frozenset({'window_id', 'node_uuid', 'state'})}
+    # NOTE: what is promised, besides the generation of the lease.
+    'instance_reservations': frozenset({
+        'id', 'reservation_id', 'vcpus', 'memory_mb', 'disk_gb', 'amount'}),
+    'maintenance_windows': frozenset({'id', 'updated_at'}),
+    'maintenance_nodes': frozenset({'window_id', 'node_uuid', 'state'}),
+    'usable_bookings': frozenset({'booking_uuid', 'since'}),
+    'holds': frozenset({'id', 'generation'}),
+    'claims': frozenset({'name', 'owner'})}
 #: The tables whose rows belong to nodes, and those that belong to leases.
 _OF_NODES = ('reservations', 'passages', 'hosts', 'maintenance_nodes')
 _OF_LEASES = ('lease_reservations', 'lease_events')
@@ -86,6 +93,17 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
     'nodes.doubt': frozenset({'uuid', 'provision_state'}),
+    # What leases asked for whose generations the transaction has raised.
+    'instance_reservations.delete_many': frozenset({'id', 'reservation_id'}),
+    # The condition says that all of the window is over still.
+    'maintenance.delete_many': frozenset({'id', 'ends_at'}),
+    # Whoever the node is held for loses it, whatever has become of the hold:
+    # it gets the next generation, and who is about to write it starts anew.
+    'holds._release': frozenset({'state'}),
+    # Who does what one does for all; nobody's, or those who queue up.
+    'claims.take': frozenset({'name', 'owner', 'expires_at'}),
+    # Nothing is read of the row: it is written to wait for the others.
+    'claims.queue_up': frozenset({'name'}),
     # Who works on a lease: by a token that is never used again.
     'lease_work.take': _NOBODY, 'lease_work.extend': _CLAIM,
     'lease_work.give_back': _CLAIM, 'lease_work.drop': _CLAIM,

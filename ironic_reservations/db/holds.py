@@ -225,22 +225,27 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
 
     :returns: how many holds that are.
     """
-    # SELECT id FROM holds LEFT JOIN reservations
+    # SELECT id, generation FROM holds LEFT JOIN reservations
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state <> 'releasing'
     #     AND (reservations.uuid IS NULL OR NOT (it has its node)) LIMIT ?
     # NOTE: a booking that has been moved keeps its uuid.
-    forsaken = list(connection.execute(
-        sa.select(_h.id)
+    forsaken = connection.execute(
+        sa.select(_h.id, _h.generation)
         .select_from(tables.holds.outerjoin(
             tables.reservations, sa.and_(_r.uuid == _h.owner,
                                          _r.node_uuid == _h.node_uuid)))
         .where(_h.state != holds.HoldState.RELEASING.value,
                sa.or_(_r.uuid.is_(None), sa.not_(sa.or_(
                    conditions.live(now), conditions.has_node(now)))))
-        .limit(limit)).scalars())
+        .limit(limit)).all()
     if forsaken:
-        _release(connection, _h.id.in_(forsaken), now, now)
+        # NOTE: one that has changed meanwhile is looked at anew. The first
+        # condition is for the index, which MariaDB does not use for pairs.
+        _release(connection, sa.and_(
+            _h.id.in_([row[0] for row in forsaken]),
+            sa.tuple_(_h.id, _h.generation).in_(
+                [tuple(row) for row in forsaken])), now, now)
     return len(forsaken)
 
 

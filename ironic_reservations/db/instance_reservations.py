@@ -28,6 +28,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.db import written
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 
@@ -48,6 +49,7 @@ _OF_NODES = _ALL.where(_i.reservation_id.in_(
     sa.select(_r.lease_reservation_id).where(
         _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))))
 _INSERT = sa.insert(tables.instance_reservations)
+_ASKED = 'what a reservation asks for'
 
 _Found = dict[str, instance_reservations.InstanceReservation]
 
@@ -95,37 +97,55 @@ def read_of_nodes(connection: sa.Connection,
 
 
 def update(connection: sa.Connection,
-           after: instance_reservations.InstanceReservation) -> bool:
-    """Write what has changed; tells whether the row was there.
+           before: instance_reservations.InstanceReservation,
+           after: instance_reservations.InstanceReservation) -> None:
+    """Write what has changed.
 
     Belongs into a transaction that changes the lease, whose generation says
     who of two that do so wins.
+
+    :param before: as it was read.
+    :raises Conflict: something else is promised by now.
     """
-    # UPDATE instance_reservations SET ... WHERE id = ?
-    return bool(connection.execute(
-        sa.update(tables.instance_reservations).where(_i.id == after.id)
+    # UPDATE instance_reservations SET ... WHERE id = ? AND reservation_id = ?
+    #   AND vcpus = ? AND memory_mb = ? AND disk_gb = ? AND amount = ?
+    written.check(connection.execute(
+        sa.update(tables.instance_reservations)
+        .where(_i.id == before.id,
+               _i.reservation_id == before.reservation_id,
+               _i.vcpus == before.vcpus, _i.memory_mb == before.memory_mb,
+               _i.disk_gb == before.disk_gb, _i.amount == before.amount)
         .values(vcpus=after.vcpus, memory_mb=after.memory_mb,
                 disk_gb=after.disk_gb, amount=after.amount,
                 affinity=after.affinity, flavor_id=after.flavor_id,
                 aggregate_id=after.aggregate_id,
                 server_group_id=after.server_group_id,
                 source_flavor_id=after.source_flavor_id,
-                request=_written(after))).rowcount)
+                request=_written(after))), 1, _ASKED)
 
 
-def delete_of_leases(connection: sa.Connection,
-                     lease_ids: Collection[str]) -> None:
-    """Delete what the reservations of leases ask for.
+def delete_many(
+        connection: sa.Connection,
+        gone: Collection[instance_reservations.InstanceReservation]) -> None:
+    """Delete what reservations ask for.
 
-    Comes before the reservations themselves are deleted.
+    Comes before the reservations themselves are deleted, and after the
+    generations of their leases have been raised.
+
+    :raises Conflict: one of them is not there any more.
     """
-    # DELETE FROM instance_reservations WHERE reservation_id IN
-    #   (SELECT id FROM lease_reservations WHERE lease_id IN (...))
-    # NOTE: SQLite does not cascade unless it is told to.
-    connection.execute(
-        sa.delete(tables.instance_reservations)
-        .where(_i.reservation_id.in_(
-            sa.select(_l.id).where(_l.lease_id.in_(lease_ids)))))
+    if not gone:
+        return
+    # DELETE FROM instance_reservations WHERE id IN (...)
+    #   AND (id, reservation_id) IN ((?, ?), ...)
+    # NOTE: SQLite does not cascade unless it is told to. The first condition
+    # is for the index, which MariaDB does not use for pairs.
+    written.check(connection.execute(
+        sa.delete(tables.instance_reservations).where(
+            _i.id.in_([each.id for each in gone]),
+            sa.tuple_(_i.id, _i.reservation_id).in_(
+                [(each.id, each.reservation_id) for each in gone]))),
+        len(gone), _ASKED)
 
 
 def _found(rows: Iterable[Sequence[Any]]) -> _Found:

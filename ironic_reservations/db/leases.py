@@ -279,6 +279,7 @@ def update(connection: sa.Connection, before: leases.Lease,
     :param before: as it was read; tells what there is to write.
     :param due_at: when the reconciler has to look at it next.
     :returns: ``False`` if somebody else has changed it meanwhile.
+    :raises Conflict: a part of it is not as it was read.
     """
     # UPDATE leases SET generation = generation + 1, ...
     #   WHERE id = ? AND generation = ?
@@ -308,8 +309,9 @@ def update(connection: sa.Connection, before: leases.Lease,
                         missing_resources=each.missing_resources,
                         resources_changed=each.resources_changed,
                         updated_at=each.updated_at)), 1, _PART)
-        if each.instances and each.instances != old[each.id].instances:
-            db_instances.update(connection, each.instances)
+        was = old[each.id].instances
+        if was and each.instances and each.instances != was:
+            db_instances.update(connection, was, each.instances)
     known = {event.id: event for event in before.events}
     for event in after.events:
         if event != known[event.id]:
@@ -362,6 +364,7 @@ def delete_many(connection: sa.Connection,
 
     :returns: ``False`` if somebody else has changed one of them meanwhile;
         then the transaction has to be given up.
+    :raises Conflict: a part of one is not as it was read.
     """
     if not gone:
         return True
@@ -376,8 +379,9 @@ def delete_many(connection: sa.Connection,
         return False
     connection.execute(sa.delete(tables.lease_events).where(
         _e.lease_id.in_(ids)))
-    if any(each.instances for lease in gone for each in lease.reservations):
-        db_instances.delete_of_leases(connection, ids)
+    db_instances.delete_many(connection, [
+        each.instances for lease in gone for each in lease.reservations
+        if each.instances])
     connection.execute(sa.delete(tables.lease_reservations).where(
         _l.lease_id.in_(ids)))
     return connection.execute(sa.delete(tables.leases).where(

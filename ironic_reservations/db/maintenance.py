@@ -159,30 +159,47 @@ def _update(connection: sa.Connection, there: maintenance.NodeWindow,
         'a node of a maintenance window')
 
 
-def touch(connection: sa.Connection, window_id: str,
+def touch(connection: sa.Connection, window: maintenance.Window,
           now: datetime.datetime) -> None:
-    """Write when a window was changed."""
-    connection.execute(sa.update(tables.maintenance_windows).where(
-        _w.id == window_id).values(updated_at=now))
+    """Write when a window was changed.
+
+    :param window: as it was read.
+    :raises Conflict: somebody else has changed it meanwhile.
+    """
+    # UPDATE maintenance_windows SET updated_at = ?
+    #   WHERE id = ? AND updated_at = ? (or IS NULL)
+    written.check(connection.execute(
+        sa.update(tables.maintenance_windows).where(
+            _w.id == window.id, _w.updated_at == window.updated_at)
+        .values(updated_at=now)), 1, 'a maintenance window')
 
 
 def read_forgettable(connection: sa.Connection, before: datetime.datetime,
                      limit: int) -> list[str]:
     """Read the ids of windows that have been over since before an instant."""
-    # SELECT id FROM maintenance_windows WHERE ends_at < ? AND
-    #   (SELECT COUNT(*) FROM maintenance_nodes
-    #     WHERE window_id = maintenance_windows.id AND ...) = 0
+    # SELECT id FROM maintenance_windows WHERE (over) ORDER BY ... LIMIT ?
+    return list(connection.execute(
+        sa.select(_w.id).where(*_over_since(before))
+        .order_by(_w.ends_at, _w.id).limit(limit)).scalars())
+
+
+def delete_many(connection: sa.Connection, ids: Collection[str],
+                before: datetime.datetime) -> None:
+    """Forget windows with their nodes, if they are over.
+
+    :param before: since before when they have been.
+    """
+    # DELETE FROM maintenance_windows WHERE id IN (...) AND (over)
+    connection.execute(sa.delete(tables.maintenance_windows).where(
+        _w.id.in_(ids), *_over_since(before)))
+
+
+def _over_since(before: datetime.datetime) -> list[sa.ColumnElement[bool]]:
+    # ends_at < ? AND (SELECT COUNT(*) FROM maintenance_nodes
+    #   WHERE window_id = maintenance_windows.id AND ...) = 0
     # NOTE: of nodes that were waited for, each ends after the window does.
     # Counted, since NOT EXISTS has PostgreSQL read the nodes of all windows.
     left = sa.select(sa.func.count()).where(
         _m.window_id == _w.id, sa.or_(_STANDS, _m.ends_at >= before)
     ).scalar_subquery()
-    return list(connection.execute(
-        sa.select(_w.id).where(_w.ends_at < before, left == 0)
-        .order_by(_w.ends_at, _w.id).limit(limit)).scalars())
-
-
-def delete_many(connection: sa.Connection, ids: Collection[str]) -> None:
-    """Forget windows that are over, with their nodes."""
-    connection.execute(sa.delete(tables.maintenance_windows).where(
-        _w.id.in_(ids)))
+    return [_w.ends_at < before, left == 0]

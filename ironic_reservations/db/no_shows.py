@@ -126,18 +126,22 @@ def read_begun(connection: sa.Connection,
         .where(_r.expires_at > now, _unused(), _u.booking_uuid.is_(None))))
 
 
-def read_over(connection: sa.Connection) -> list[str]:
-    """Read which rows are there although the node cannot be deployed."""
-    # SELECT booking_uuid FROM usable_bookings LEFT JOIN (reservations JOIN
-    #   ...) ON (it could be deployed, and never was)
+def read_over(connection: sa.Connection
+              ) -> list[tuple[str, datetime.datetime]]:
+    """Read which rows are there although the node cannot be deployed.
+
+    :returns: the booking of each, and since when it could be.
+    """
+    # SELECT booking_uuid, since FROM usable_bookings LEFT JOIN (reservations
+    #   JOIN ...) ON (it could be deployed, and never was)
     #   WHERE reservations.uuid IS NULL
     usable = sa.select(_r.uuid).select_from(_nodes()).where(
         _unused()).subquery()
-    return list(connection.scalars(
-        sa.select(_u.booking_uuid).select_from(
+    return [(row[0], row[1]) for row in connection.execute(
+        sa.select(_u.booking_uuid, _u.since).select_from(
             tables.usable_bookings.outerjoin(
                 usable, usable.c.uuid == _u.booking_uuid))
-        .where(usable.c.uuid.is_(None))))
+        .where(usable.c.uuid.is_(None)))]
 
 
 def begin(connection: sa.Connection, booking_uuids: Collection[str],
@@ -152,11 +156,20 @@ def begin(connection: sa.Connection, booking_uuids: Collection[str],
 
 
 def finish(connection: sa.Connection,
-           booking_uuids: Sequence[str]) -> None:
-    """Write that nodes cannot be deployed any more."""
-    for first in range(0, len(booking_uuids), _PIECE):
+           over: Sequence[tuple[str, datetime.datetime]]) -> None:
+    """Write that nodes cannot be deployed any more.
+
+    :param over: as they were read; one that has begun anew stays.
+    """
+    # DELETE FROM usable_bookings WHERE booking_uuid IN (...)
+    #   AND (booking_uuid, since) IN ((?, ?), ...)
+    # NOTE: the first condition is for the index, which MariaDB does not use
+    # for pairs.
+    for first in range(0, len(over), _PIECE):
+        piece = over[first:first + _PIECE]
         connection.execute(sa.delete(tables.usable_bookings).where(
-            _u.booking_uuid.in_(booking_uuids[first:first + _PIECE])))
+            _u.booking_uuid.in_([uuid for uuid, _ in piece]),
+            sa.tuple_(_u.booking_uuid, _u.since).in_(piece)))
 
 
 def _nodes() -> sa.Join:

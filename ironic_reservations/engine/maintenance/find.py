@@ -74,7 +74,7 @@ def end(engine: Engine, ident: str) -> None:
                 [each.node_uuid for each in left]), now)
             for each in left:
                 db_maintenance.end(connection, each, now)
-            db_maintenance.touch(connection, ident, now)
+            db_maintenance.touch(connection, window, now)
     retry.until_committed(attempt, repeatable=True)
 
 
@@ -89,6 +89,6 @@ def purge(engine: Engine) -> None:
     if over:
         try:
             with engine.database.write() as connection:
-                db_maintenance.delete_many(connection, over)
+                db_maintenance.delete_many(connection, over, before)
         except db_connection.Conflict:
             return

@@ -97,7 +97,9 @@ class TestInstanceReservations(world.TestCase):
         for affinity in (True, False, None):
             wanted = dataclasses.replace(self.sized, affinity=affinity)
             with self.database.write() as connection:
-                db_instances.delete_of_leases(connection, [self.lease.id])
+                db_instances.delete_many(
+                    connection, db_instances.read_of_leases(
+                        connection, [self.lease.id]).values())
                 db_instances.insert_many(connection, [wanted])
             self.assertIs(affinity,
                           self.read()[wanted.reservation_id].affinity)
@@ -119,11 +121,35 @@ class TestInstanceReservations(world.TestCase):
                                     request=None, flavor=None,
                                     flavor_id='new')
         with self.database.write() as connection:
-            self.assertTrue(db_instances.update(connection, after))
-            self.assertFalse(db_instances.update(
-                connection, dataclasses.replace(after, id='unknown')))
+            db_instances.update(connection, self.flavored, after)
         self.assertEqual({each.reservation_id: each for each in (
             self.sized, after)}, self.read())
+
+    def test_what_is_promised_by_now_is_not_overwritten(self):
+        """Nor is a row that has gone: the change would be lost unseen."""
+        self.write(self.sized)
+        wanted = dataclasses.replace(self.sized, vcpus=1)
+        for stale in ({'amount': 4}, {'vcpus': 3}, {'memory_mb': 1},
+                      {'disk_gb': 1}, {'reservation_id': 'another'},
+                      {'id': 'another'}):
+            seen = dataclasses.replace(self.sized, **stale)
+            self.assertRaises(db_connection.Conflict, self.update, seen,
+                              wanted)
+        self.assertEqual({self.sized.reservation_id: self.sized}, self.read())
+
+    def update(self, before, after):
+        with self.database.write() as connection:
+            db_instances.update(connection, before, after)
+
+    def test_what_has_gone_is_not_deleted_again(self):
+        self.write(self.sized)
+        self.assertRaises(db_connection.Conflict, self.delete, self.sized,
+                          self.flavored)
+        self.assertEqual([self.sized.reservation_id], list(self.read()))
+
+    def delete(self, *gone):
+        with self.database.write() as connection:
+            db_instances.delete_many(connection, gone)
 
     def test_reservation_asks_once(self):
         self.write(self.sized)
@@ -136,8 +162,7 @@ class TestInstanceReservations(world.TestCase):
         kept = dataclasses.replace(self.sized, id=other.resource_id,
                                    reservation_id=other.id)
         self.write(self.sized, self.flavored, kept)
-        with self.database.write() as connection:
-            db_instances.delete_of_leases(connection, [self.lease.id])
+        self.delete(self.sized, self.flavored)
         self.assertEqual({}, self.read())
         with self.database.read() as connection:
             self.assertEqual({kept.reservation_id: kept},

@@ -231,8 +231,8 @@ class TestStart(shared.TestCase):
         with self.engine.database.write() as opened:
             asked = lease.reservations[0].instances
             assert asked is not None
-            self.assertTrue(db_holds.db_instances.update(
-                opened, dataclasses.replace(asked, vcpus=4)))
+            db_holds.db_instances.update(
+                opened, asked, dataclasses.replace(asked, vcpus=4))
         self.to_nova.down = False
         self.soon()
         self.recover()
