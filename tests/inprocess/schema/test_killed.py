@@ -81,7 +81,7 @@ class Killer:
 
 
 def _insert_rows(connection: sa.Connection) -> None:
-    """Write what revision 0005 has of nodes, reservations and holds."""
+    """Write what revision 0005 has of nodes, promises and holds."""
     for statement in (
             'INSERT INTO nodes (id, uuid, generation, maintenance, retired, '
             'reservable, observed_at, revision) VALUES '
@@ -92,6 +92,10 @@ def _insert_rows(connection: sa.Connection) -> None:
             'created_at, expires_at, state, immediate) VALUES '
             "(5, 'r', 'n1', 'i', '2026-01-01 00:00:00', "
             "'2026-01-02 00:00:00', 'reserved', 1)",
+            'INSERT INTO leases (id, generation, name, starts_at, ends_at, '
+            'status, degraded, created_at, attempts) VALUES '
+            "('l', 4, 'x', '2026-01-01 00:00:00', '2026-01-02 00:00:00', "
+            "'ACTIVE', false, '2026-01-01 00:00:00', 0)",
             'INSERT INTO holds (id, generation, consumer_uuid, node_uuid, '
             'owner, resource_class, project_id, user_id, state, landed, '
             "created_at, deadline, live) VALUES (9, 1, 'c', 'n1', 'r', "
@@ -129,8 +133,8 @@ class _KilledOn:
                           in tables[name]['columns'])
                     for row in connection.execute(
                         sa.text(f'SELECT * FROM {name}')))
-                for name in ('nodes', 'node_traits', 'reservations', 'holds',
-                             'providers_seen')
+                for name in ('nodes', 'node_traits', 'reservations', 'leases',
+                             'holds', 'providers_seen')
                 if name in tables}
         return tables, rows, migrate.version(database)
 
@@ -184,6 +188,7 @@ class _KilledOn:
         wanted = self.state(undisturbed)
         self.assertEqual(migrate.head(), wanted[2])
         self.assertEqual(wanted, self.state(database))
+        self.assertIn("'l'", str(wanted[1]['leases']))
         self.assertIn("'node'", str(wanted[1]['holds']))
         self.assertIn("'node'", str(wanted[1]['providers_seen']))
 
