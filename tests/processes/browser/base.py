@@ -310,9 +310,16 @@ class BrowserCase(Browsing):
         NOTE: wait_for_function asks in the page, whose policy may refuse it.
         """
         deadline = time.monotonic() + _BACK_WITHIN
-        while not self.page.evaluate(expression):
+        while not self._holds(expression):
             assert time.monotonic() < deadline, expression
             time.sleep(0.1)
+
+    def _holds(self, expression: str) -> bool:
+        try:
+            return bool(self.page.evaluate(expression))
+        except sync_api.Error:
+            # NOTE: a page that is just being loaded anew tells nothing.
+            return False
 
     def check_accessible(self, page: sync_api.Page | None = None) -> None:
         """Check that axe-core finds nothing."""

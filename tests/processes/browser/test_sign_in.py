@@ -100,7 +100,7 @@ class PasswordTestCase(base.BrowserCase):
             'Your session has ended')
         self.sign_in('secret:2', user='pia')
         expect(self.page.locator('#user')).to_contain_text('pia')
-        self.page.wait_for_function('!window.isOfOlga')
+        self.wait_until('!window.isOfOlga')
         expect(self.row('gold')).to_be_visible()
 
     def test_somebody_else_signs_in_in_another_tab(self):
