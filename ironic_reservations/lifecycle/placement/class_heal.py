@@ -24,6 +24,11 @@ instance gets the lump; the inventory is made 1, of which more than 1 is used
 then; and the instance gives back all of the lump but 1.  Whoever finds any
 of these states knows what comes next, and the state itself says that it is
 ours.
+
+The old classes are reserved, and to be had in that lump only, too.  Reserved
+alone is not closed: Placement grants what is beyond the capacity if it is no
+more than was used before, and on PostgreSQL it may have read that before the
+instance let go of it; an amount that does not divide it refuses first.
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ Inventory = Mapping[str, Mapping[str, Any]]
 class Step(enum.StrEnum):
     """What comes next; each leaves the node closed to everybody else."""
 
-    #: Publish the class in a lump, and reserve all of the old classes.
+    #: Publish the class in a lump, and leave nothing of the old classes.
     CLOSE = 'close'
     #: Give the lump to the instance, for what it had of the old classes.
     CLAIM = 'claim'
@@ -234,7 +239,8 @@ def closed(view: View) -> dict[str, dict[str, Any]]:
     name = flavors.class_of_node(view.node.resource_class)
     inventory = {each: dict(offer) for each, offer in view.offered.items()}
     for each in OLD & inventory.keys():
-        inventory[each]['reserved'] = inventory[each]['total']
+        inventory[each].update(reserved=inventory[each]['total'],
+                               min_unit=LUMP, max_unit=LUMP, step_size=LUMP)
     mine = view.consumers.get(view.node.instance_uuid or '', {})
     if not mine.get(name) and not is_lump(view.offered, name):
         # NOTE: Nova reserves what is in use; that comes back with OPEN.
@@ -249,6 +255,11 @@ def opened(view: View) -> dict[str, dict[str, Any]]:
     name = flavors.class_of_node(view.node.resource_class)
     inventory = {each: dict(offer) for each, offer in view.offered.items()
                  if each not in _left_over(view, view.offered)}
+    for each in OLD & inventory.keys():
+        # NOTE: whoever has some of it must be able to have that written anew.
+        if is_lump(view.offered, each):
+            inventory[each].update(
+                min_unit=1, max_unit=inventory[each]['total'], step_size=1)
     if is_lump(view.offered, name):
         inventory[name] = _offer(1, inventory[name]['reserved'], 1)
     return inventory
@@ -281,7 +292,7 @@ def _offer(total: int, reserved: int, unit: int) -> dict[str, Any]:
 
 def _is_closed(offered: Inventory) -> bool:
     return all(offered[name]['reserved'] == offered[name]['total']
-               for name in OLD & offered.keys())
+               and is_lump(offered, name) for name in OLD & offered.keys())
 
 
 def _left_over(view: View, offered: Inventory) -> frozenset[str]:

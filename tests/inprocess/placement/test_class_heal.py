@@ -372,6 +372,24 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
                          (self.has(rival), self.has(instance)))
         self.assertEqual({GOLD: dict(in_memory.ONE)}, self.offers(node))
 
+    def test_what_placement_takes_for_no_worse_is_not_let_in(self) -> None:
+        """F1: it may have read what is no worse before the claim.
+
+        On PostgreSQL a rival got one VCPU that way.
+        """
+        node, instance = self.old_node()
+        let_in: list[bool] = []
+
+        def ask() -> None:
+            there = self.client.consumer(instance)
+            let_in.append(self.client.put_allocations(
+                instance, in_memory.wanted({node: {'VCPU': 1}},
+                                           there.generation, 'INSTANCE')).done)
+        self.before_write(3, ask)
+        self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
+        self.assertEqual([False], let_in)
+        self.assert_healed(node, instance)
+
     def test_node_that_two_have_is_told_of(self) -> None:
         node, instance = self.used_node_without_allocation()
         self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'total': 2}})
