@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import time
 
 from playwright import sync_api
@@ -93,10 +94,13 @@ def run(server: str, nodes: int, bookings: int) -> None:
             executable_path=base.CHROMIUM, args=list(base.FLAGS))
         page_url = f'{url}/reservation/calendar/?range=90'
         rows = [_first_paint(browser, page_url),
-                _scrolling(browser, page_url, nodes),
+                _page_tasks(browser, page_url),
+                *_scrolling(browser, page_url, nodes),
                 _verdicts(browser, f'{url}/reservation/calendar/', now)]
         browser.close()
     table.show(f'{bookings} bookings on {nodes} hosts, in Chromium', rows)
+    for row in rows:
+        print(f'the longest: {max(row.seconds) * 1000:.0f} ms, {row.what}')
 
 
 def _wait_until_known(url: str, nodes: int) -> None:
@@ -131,7 +135,43 @@ def _first_paint(browser: sync_api.Browser, url: str) -> table.Row:
                      time.perf_counter() - began)
 
 
-def _scrolling(browser: sync_api.Browser, url: str, nodes: int) -> table.Row:
+def _page_tasks(browser: sync_api.Browser, url: str) -> table.Row:
+    """Return the processor time of the page until the first paint."""
+    seconds = []
+    began = time.perf_counter()
+    for _ in range(_PAINTS):
+        page = _new_page(browser)
+        page.add_init_script(_FIRST_PAINT)
+        _trace(browser, page)
+        page.goto(url)
+        page.wait_for_function('window.painted', timeout=60000)
+        seconds.append(sum(_traced(browser)))
+        page.context.close()
+    return table.Row('processor time of the page for it', seconds,
+                     time.perf_counter() - began)
+
+
+def _trace(browser: sync_api.Browser, page: sync_api.Page) -> None:
+    browser.start_tracing(page=page, categories=['toplevel', '-*'])
+
+
+def _traced(browser: sync_api.Browser) -> list[float]:
+    """Return the processor time of each task of the page, in seconds.
+
+    NOTE: other work on the machine does not count.
+    """
+    events = json.loads(browser.stop_tracing())['traceEvents']
+    pages = {(each['pid'], each['tid']) for each in events
+             if each['name'] == 'thread_name'
+             and each['args']['name'] == 'CrRendererMain'}
+    return [each['tdur'] / 1e6 for each in events
+            if each['ph'] == 'X' and 'tdur' in each
+            and each['name'] == 'ThreadControllerImpl::RunTask'
+            and (each['pid'], each['tid']) in pages]
+
+
+def _scrolling(browser: sync_api.Browser, url: str,
+               nodes: int) -> list[table.Row]:
     page = _new_page(browser)
     page.goto(f'{url}&open={ground.RESOURCE_CLASS}')
     page.wait_for_function(
@@ -141,10 +181,16 @@ def _scrolling(browser: sync_api.Browser, url: str, nodes: int) -> table.Row:
     page.wait_for_load_state('networkidle')
     began = time.perf_counter()
     gaps = page.evaluate(_SCROLL, _FRAMES)
+    wall = time.perf_counter() - began
+    _trace(browser, page)
+    page.evaluate(_SCROLL, _FRAMES)
+    tasks = _traced(browser)
     page.close()
-    return table.Row(f'a frame while {nodes} open rows pass by',
-                     [each / 1000 for each in gaps],
-                     time.perf_counter() - began)
+    return [
+        table.Row(f'a frame while {nodes} open rows pass by',
+                  [each / 1000 for each in gaps], wall),
+        table.Row('processor time of a task of the page then', tasks,
+                  time.perf_counter() - began - wall)]
 
 
 def _verdicts(browser: sync_api.Browser, url: str,

@@ -14,8 +14,9 @@
 
 A packing is drawn first and kept to itself; what it consists of is asked for
 in a random order, and everything may move.  So there is a place for each
-request, whatever was asked for before.  The planner alone is measured: no
-database, no HTTP, one processor.
+request, whatever was asked for before.  The dates of some may be open: they
+are asked for within a window, and slide for others, as leases do.  The planner
+alone is measured: no database, no HTTP, one processor.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import random
@@ -37,6 +39,7 @@ from ironic_reservations.planner import fleet
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
+from ironic_reservations.planner import slides
 from ironic_reservations.planner import timeline
 
 #: Requests are for so many of these, over a month.
@@ -50,6 +53,11 @@ _NODES_IN_A_RACK = 8
 #: What a compute host has, and what instances need of it: two thirds of the
 #: flavors have more or less memory for a VCPU than the host.
 _CAPACITY = {'VCPU': 64, 'MEMORY_MB': 256, 'DISK_GB': 2000}
+#: The part of all requests whose dates are open, and by how much at most.
+_OPEN = 0.25
+_SLACK = 14
+#: So many make room for one, as for leases.
+_SLIDING = 5
 _VCPUS = (2, 4, 8, 16)
 _MEMORY = (2, 4, 8)
 
@@ -59,10 +67,14 @@ class Case:
     """Hosts, and requests that can all be served together.
 
     :ivar requests: in the order in which they arrive.
+    :ivar windows: from when until when those may begin whose dates are open,
+        by their ids.
     """
 
     capacities: tuple[shares.Capacity | None, ...]
     requests: tuple[bookings.Demand, ...]
+    windows: Mapping[str, tuple[int, int]] = dataclasses.field(
+        default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,12 +140,39 @@ def compute_hosts(count: int, used: float, seed: int) -> Case:
     requests: list[bookings.Demand] = []
     for _ in range(count):
         for size in _flavors(chance):
-            requests.extend(bookings.Demand(
-                str(len(requests) + number), start, end, 1, 1, everything,
-                amounts=size)
-                for number, (start, end) in enumerate(_windows(chance, used)))
+            for start, end in _windows(chance, used):
+                requests.append(bookings.Demand(
+                    str(len(requests)), start, end, 1, 1, everything,
+                    amounts=size))
     chance.shuffle(requests)
     return Case((_CAPACITY,) * count, tuple(requests))
+
+
+def open_nodes(count: int, used: float, seed: int) -> Case:
+    """Return nodes of Ironic, and requests of which some have open dates."""
+    return _opened(nodes(count, used, seed), seed)
+
+
+def open_compute_hosts(count: int, used: float, seed: int) -> Case:
+    """Return compute hosts, and requests of which some have open dates."""
+    return _opened(compute_hosts(count, used, seed), seed)
+
+
+def _opened(case: Case, seed: int) -> Case:
+    """Return a case in which the dates of some requests are open.
+
+    NOTE: the window has the start that a request has in the packing, so that
+    there is a place for it.
+    """
+    chance = random.Random(f'open {len(case.requests)} {seed}')
+    latest = _HORIZON * _SLOT
+    windows = {
+        each.id: (
+            max(0, each.start - chance.randint(0, _SLACK) * _SLOT),
+            min(latest - (each.end - each.start),
+                each.start + chance.randint(0, _SLACK) * _SLOT))
+        for each in case.requests if chance.random() < _OPEN}
+    return dataclasses.replace(case, windows=windows)
 
 
 def _windows(chance: random.Random,
@@ -166,21 +205,92 @@ def _flavors(chance: random.Random) -> Iterator[inventories.Amounts]:
         yield inventories.of_sizes(size, needed, 10 * size)
 
 
+class _Asker:
+    """Asks for one after another, and has those slide whose dates are open.
+
+    :ivar now: with all that was granted.
+    """
+
+    def __init__(self, case: Case, limits: budget.Limits) -> None:
+        self.now = timeline.Timeline.of(case.capacities)
+        self._windows = case.windows
+        self._limits = limits
+        self._open: dict[str, slides.Sliding] = {}
+
+    def ask(self, demand: bookings.Demand) -> plans.Cause | None:
+        """Ask for one; return why it is refused."""
+        window = self._windows.get(demand.id)
+        if window is None:
+            answer = planning.plan(self.now, [demand], self._limits,
+                                   explained=not self._open)
+            if isinstance(answer, plans.Plan):
+                self.now = answer.timeline
+                return None
+            if not self._open:
+                return answer.cause
+            return self._slide((demand,), None, demand)
+        first, last = window
+        own = slides.Sliding((dataclasses.replace(
+            demand, start=first, end=first + demand.end - demand.start),),
+            first, last)
+        alone = slides.slide(self.now, (), [own], limits=self._limits)
+        if isinstance(alone, slides.Slid):
+            self._take(alone, [own])
+            return None
+        return self._slide((), own, demand)
+
+    def _slide(self, firm: tuple[bookings.Demand, ...],
+               own: slides.Sliding | None,
+               demand: bookings.Demand) -> plans.Cause | None:
+        """Have others make room for a request."""
+        first, last = self._windows.get(demand.id, (demand.start,) * 2)
+        until = last + demand.end - demand.start
+        near = [each for each in self._open.values()
+                if each.demands[0].eligible & demand.eligible
+                and each.earliest < until and first < each.latest + (
+                    each.demands[0].end - each.demands[0].start)]
+        near.sort(key=lambda each: (
+            not (each.preferred or 0) < until, each.preferred))
+        chosen = near[:_SLIDING]
+        names = {each.demands[0].id for each in chosen}
+        free = self.now.without([
+            each for row in self.now.rows for each in row
+            if each.id.partition('/')[0] in names])
+        sliding = [*([] if own is None else [own]), *chosen]
+        found = slides.slide(free, firm, sliding, limits=self._limits)
+        if isinstance(found, slides.Slid):
+            self._take(found, sliding)
+            return None
+        # NOTE: others could slide that were not tried.
+        return (plans.Cause.NO_ASSIGNMENT
+                if found and len(chosen) == len(self._open)
+                else plans.Cause.SEARCH_LIMIT)
+
+    def _take(self, found: slides.Slid,
+              sliding: Sequence[slides.Sliding]) -> None:
+        self.now = found.plan.timeline
+        for each, start in zip(sliding, found.starts, strict=True):
+            self._open[each.demands[0].id] = dataclasses.replace(
+                each, demands=each.at(start), preferred=start)
+
+
 def play(case: Case, outcome: Outcome,
-         limits: budget.Limits = planning.LIMITS) -> None:
-    """Ask for everything, one after another, and note what was refused."""
-    now = timeline.Timeline.of(case.capacities)
+         limits: budget.Limits = planning.LIMITS) -> _Asker:
+    """Ask for everything, one after another, and note what was refused.
+
+    :returns: who has asked.
+    """
+    asker = _Asker(case, limits)
     for demand in case.requests:
         begun = time.process_time()
-        answer = planning.plan(now, [demand], limits)
+        cause = asker.ask(demand)
         outcome.seconds.append(time.process_time() - begun)
         outcome.asked_time += _weight(demand)
-        if isinstance(answer, plans.Refusal):
+        if cause is not None:
             outcome.refused.append(Refused(
-                demand, answer.cause, case.capacities,
-                tuple(now.promised())))
-        else:
-            now = answer.timeline
+                demand, cause, case.capacities,
+                tuple(asker.now.promised())))
+    return asker
 
 
 def _weight(demand: bookings.Demand) -> int:
@@ -226,7 +336,10 @@ _KINDS: tuple[tuple[str, Callable[[int, float, int], Case], int, float],
     ('100 nodes, 94 % used', nodes, 100, 0.94),
     ('100 nodes, 98 % used', nodes, 100, 0.98),
     ('20 compute hosts, 85 % used', compute_hosts, 20, 0.85),
-    ('20 compute hosts, 95 % used', compute_hosts, 20, 0.95))
+    ('20 compute hosts, 95 % used', compute_hosts, 20, 0.95),
+    ('30 nodes, 94 % used, some open', open_nodes, 30, 0.94),
+    ('30 nodes, 98 % used, some open', open_nodes, 30, 0.98),
+    ('20 compute hosts, 85 %, some open', open_compute_hosts, 20, 0.85))
 
 
 def _line(title: str, outcome: Outcome) -> str:

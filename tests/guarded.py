@@ -124,13 +124,17 @@ class SmallIronic:
                 self._nodes.why[uuid] = (body or {}).get('reason')
             self._nodes.change(uuid, maintenance=method == 'PUT')
             return 202, None
+        if parts[3:] not in ([], ['states', 'provision']):
+            # NOTE: what is not shown of a node afterwards.
+            return 202, None
         if method == 'DELETE':
             self._nodes.remove(uuid)
             return 204, None
         if method == 'PATCH':
             for each in body:
-                self._nodes.change(uuid, **{each['path'].strip('/'):
-                                            each.get('value')})
+                field = each['path'].strip('/')
+                if hasattr(node, field):
+                    self._nodes.change(uuid, **{field: each.get('value')})
             return 200, _shown(self._nodes.there[uuid])
         free = node.provision_state == facts.AVAILABLE
         if free != (body['target'] in ('active', 'deploy')):

@@ -106,7 +106,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'claims.queue_up': frozenset({'name'}),
     # Who works on a lease: by a token that is never used again.
     'lease_work.take': _NOBODY, 'lease_work.extend': _CLAIM,
-    'lease_work.give_back': _CLAIM, 'lease_work.drop': _CLAIM,
+    'lease_work.give_back': _CLAIM, 'claimed_rows.drop': _CLAIM,
     # When a lease is looked at: earlier does no harm.
     'lease_work.wake': frozenset({'id', 'due_at'}),
     # Flags: they rest on bookings that the statement names, or that the
@@ -350,4 +350,8 @@ def _table(node: ast.AST) -> str | None:
                 isinstance(part.value, ast.Name)
                 and part.value.id == 'tables'):
             return part.attr
+    if (isinstance(node.func.value, ast.Name) and node.func.value.id == 'sa'
+            and node.args and isinstance(node.args[0], ast.Name)):
+        # NOTE: sa.update(table): whatever it is called with.
+        return node.args[0].id
     return None

@@ -30,6 +30,7 @@ import pathlib
 import random
 import tempfile
 from typing import Any
+from unittest import mock
 import uuid as uuid_module
 
 import fixtures
@@ -405,6 +406,24 @@ class World(fixtures.Fixture):
     def before_next_write(self, action: Callable[[], None]) -> None:
         """Have something happen between a plan and its commit, once."""
         self.engine.database.interruptions.append(action)
+
+    def lose_next_write(self, after: bool = True) -> None:
+        """Lose the database in the next write, after its COMMIT or before.
+
+        :param after: whether it is done, though nobody tells.
+        """
+        real = self.engine.database.write
+
+        @contextlib.contextmanager
+        def write() -> Iterator[sa.Connection]:
+            lost.stop()
+            if not after:
+                raise errors.DatabaseUnavailable('down')
+            with real() as opened:
+                yield opened
+            raise errors.OutcomeUnknown
+        lost = mock.patch.object(self.engine.database, 'write', write)
+        lost.start()
 
     def another_engine(self, clock: Callable[[], datetime.datetime]
                        | None = None) -> engine_module.Engine:

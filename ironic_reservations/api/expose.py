@@ -119,7 +119,8 @@ def _parameters(environ: wsgi.Environ,
     return out
 
 
-_dumps = functools.partial(json.dumps, separators=(',', ':'))
+#: Writes a document as answers have it.
+dumps = functools.partial(json.dumps, separators=(',', ':'))
 
 
 def answer(document: Any, status: int = 200,
@@ -129,10 +130,15 @@ def answer(document: Any, status: int = 200,
     NOTE: in one go, since a page of a thousand takes WSME's own rendering
     longer than everything else together.
     """
-    out = pecan.Response(_dumps(document).encode(), status=status,
+    out = pecan.Response(dumps(document).encode(), status=status,
                          content_type=JSON)
     out.headers.update(headers)
     return out
+
+
+def written(text: str) -> pecan.Response:
+    """Make an answer of a document that is written already."""
+    return pecan.Response(text.encode(), content_type=JSON)
 
 
 def empty(status: int = 204, **headers: str) -> pecan.Response:

@@ -45,6 +45,11 @@ CALENDAR_MAINTENANCE = 14
 MOVES = 15
 EXTENSION_LIMITS = 16
 LOANS = 17
+LEASE_HISTORY = 18
+CALENDAR_STATES = 19
+OPEN_DATES = 20
+MAINTENANCE_WAITS = 21
+NO_SHOWS = 22
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -78,6 +83,14 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (EXTENSION_LIMITS, 'GET /v1/limits has the limits of extensions.'),
     (LOANS, 'The nodes of a lease carry lent_until; GET /v1/calendar counts '
             'hosts of other owners for as long as they are lent.'),
+    (LEASE_HISTORY, 'GET /v1/leases/{id}/history.'),
+    (CALENDAR_STATES, 'GET /v1/calendar tells hosts that are cleaned, those '
+                      'that are lent, and how to ask for a rack.'),
+    (OPEN_DATES, 'Requests that change a lease take between, duration and '
+                 'fix_before.'),
+    (MAINTENANCE_WAITS, 'GET /v1/maintenances/{uuid} tells whom each node '
+                        'waits for.'),
+    (NO_SHOWS, 'GET /v1/leases/{id}/history has no_show_release.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -169,7 +169,8 @@ class LeaseManager(base.Manager[Lease]):
         :param lease_id: its id.
         :param dry_run: only tell whether and how it could be done.
         :param changes: as for ``lease_payload.change``: ``name``, ``start``,
-            ``end``, ``before_end``, ``reservations``, ``heal``.
+            ``end``, ``before_end``, ``reservations``, ``heal``, ``between``,
+            ``duration``, ``fix_before``.
         :raises Conflict: it cannot be done; ``reasons`` say why.
         """
         _response, changed = self.api.json_request(

@@ -136,12 +136,19 @@ def change(name: str | None = None,
            end: times.Instant | str | None = None,
            before_end: times.Instant | str | None = None,
            reservations: Iterable[Mapping[str, Any]] = (),
-           heal: bool = False) -> dict[str, Any]:
+           heal: bool = False,
+           between: tuple[times.Instant | str,
+                          times.Instant | str] | None = None,
+           duration: int | None = None,
+           fix_before: int | None = None) -> dict[str, Any]:
     """Return the body that changes a lease, without what stays.
 
     :param reservations: each with its ``id`` and what changes of it:
         ``min``, ``max``, ``resource_properties``, ``give_back``.
     :param heal: whether nodes that broke are replaced.
+    :param between: the earliest start and the latest end, from now on.
+    :param duration: how long it lasts, in seconds, if its dates are open.
+    :param fix_before: so many seconds before its planned start it is fixed.
     """
     body: dict[str, Any] = {
         key: times.written(when) for key, when in (
@@ -154,6 +161,11 @@ def change(name: str | None = None,
         body['reservations'] = changed
     if heal:
         body['heal'] = True
+    if between is not None:
+        body['between'] = [times.written(each) for each in between]
+    for key, seconds in (('duration', duration), ('fix_before', fix_before)):
+        if seconds is not None:
+            body[key] = seconds
     return body
 
 

@@ -19,6 +19,7 @@ The questions are those of Blazar's external service filter: ``check-create``,
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 import datetime
 from typing import Any
 import urllib.parse
@@ -39,6 +40,15 @@ _DEEPEST = 16
 _SILENT = ('The enforcement service, which decides about leases, does not '
            'answer, so nothing was promised or changed. Try again later; if '
            'this continues, tell the operator.')
+
+
+def terms(lease: leases.Lease) -> Hashable:
+    """Return what is permitted with a lease: its dates, and how much it has.
+
+    On which hosts makes no difference.
+    """
+    return lease.start, lease.end, tuple(
+        len(each.bookings) for each in lease.reservations)
 
 
 def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:

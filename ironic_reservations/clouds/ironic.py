@@ -153,6 +153,10 @@ class Ironic:
         :raises Forbidden: the caller, with whose eyes we look, may not see
             nodes.
         """
+        if '/' in ident or ident in ('', '.', '..'):
+            # NOTE: no node has such a name, and Ironic reads it as a path,
+            # however it is quoted.
+            return None
         status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
                                  f'?fields={_FIELDS}')
         return _node(body) if status == 200 else None

@@ -141,6 +141,9 @@ class Placement:
         self._authenticated = token is None
         if token is not None:
             self._headers['X-Auth-Token'] = token
+        if token == ADMIN:
+            # NOTE: it has no role but admin there, unless others are named.
+            self._headers['X-Roles'] = 'admin,service'
         self.version = BEST
         self._old_until = 0.0
 
@@ -329,6 +332,23 @@ class Placement:
             'PUT', f'/resource_providers/{provider}/inventories',
             lambda _: {'resource_provider_generation': generation,
                        'inventories': by_class})
+
+    def reshape(self, provider: str, generation: int,
+                by_class: Mapping[str, Mapping[str, Any]],
+                wanted: Mapping[str, Wanted]) -> answers.Answer:
+        """Have a provider offer this, and consumers have that, at once.
+
+        Placement lets only users with the role ``service`` do so.
+
+        :param generation: of the provider, when it was looked at.
+        """
+        return self._write('POST', answers.RESHAPER, lambda version: {
+            'inventories': {provider: {
+                'resource_provider_generation': generation,
+                'inventories': by_class}},
+            'allocations': {consumer: _allocations(one, version)
+                            for consumer, one in wanted.items()}},
+            min(map(_newest, wanted.values()), default=BEST))
 
     def delete_provider(self, uuid: str) -> answers.Answer:
         """Delete a provider that has no allocations and no children."""

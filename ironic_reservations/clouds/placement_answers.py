@@ -23,6 +23,9 @@ Version = tuple[int, int]
 #: The oldest of the API that has all the calls.
 LEAST: Version = (1, 29)
 
+#: Where inventories and allocations are changed at once.
+RESHAPER = '/reshaper'
+
 _CONCURRENT = 'placement.concurrent_update'
 _DUPLICATE = 'placement.duplicate_name'
 _IN_USE = ('placement.inventory.inuse', 'placement.resource_provider.inuse',
@@ -97,7 +100,8 @@ def judge(method: str, path: str, status: int, answer: Any) -> Answer:
     if status in (408, 429) or status >= 500 or status < 400:
         return Answer(Outcome.UNCERTAIN, f'Placement answered {status}.')
     return Answer(Outcome.REFUSED,
-                  f'Placement answered {status}: {words} {remedy(status)}')
+                  f'Placement answered {status}: {words} '
+                  + remedy(status, path))
 
 
 def _conflict(path: str, code: object, words: str) -> Outcome:
@@ -122,8 +126,18 @@ def said(answer: Any) -> str:
         'detail', 'It gives no reason.')).split())
 
 
-def remedy(status: int) -> str:
-    """Return what can be done where a status came back."""
+def remedy(status: int, path: str = '') -> str:
+    """Return what can be done where a status came back.
+
+    :param path: where the request went to.
+    """
+    if (path, status) == (RESHAPER, 403):
+        return ('Placement lets only users with the role service change '
+                'inventories and allocations at once '
+                '(placement:reshaper:reshape): the operator should give it '
+                'to the user in [placement].')
+    if (path, status) == (RESHAPER, 404):
+        return 'This needs version 1.30 of the Placement API at least.'
     if status in (401, 403):
         return ("Placement does not accept this service's credentials: the "
                 'operator should check [placement] in '

@@ -25,7 +25,7 @@ GROUP = 'guard'
 #: What is done to nodes by requests that do not take them for use.
 PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
                   'boot', 'vmedia', 'vif', 'instance_info', 'driver_info',
-                  'console', 'nmi', 'raid', 'vendor')
+                  'lessee', 'console', 'nmi', 'raid', 'vendor')
 
 guard_opts = [
     cfg.StrOpt('require', default='reserved',

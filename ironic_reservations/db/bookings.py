@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import functools
 from typing import Any
 import uuid as uuid_module
 
@@ -33,6 +34,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
+from ironic_reservations.db import lease_parts
 from ironic_reservations.db import tables
 from ironic_reservations.db import written
 from ironic_reservations.model import facts
@@ -63,6 +65,13 @@ _WITH_WANTS_OF = _WITH_WANTS.where(
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
     _l.lease_id.in_(sa.bindparam('leases', expanding=True))
 ).order_by(_r.place)
+# NOTE: as the driver has the times, which is half of what a row takes.
+_BRIEFS = sa.select(
+    _l.lease_id, _r.id, _r.node_uuid,
+    sa.type_coerce(_r.starts_at, sa.DateTime),
+    sa.type_coerce(_r.expires_at, sa.DateTime), _r.state, _r.lessee,
+    _r.lessee_before).select_from(_LEASED).where(
+        _l.lease_id.in_(sa.bindparam('leases', expanding=True)))
 # SELECT ..., generation FROM reservations JOIN nodes ON uuid = node_uuid
 #   WHERE reservations.uuid IN (...)
 _WITH_GENERATIONS = sa.select(*_COLUMNS, tables.nodes.c.generation).join_from(
@@ -72,6 +81,17 @@ _WITH_GENERATIONS = sa.select(*_COLUMNS, tables.nodes.c.generation).join_from(
         _r.immediate.is_(None))
 _TEXTS = (_l.hypervisor_properties, _l.resource_properties)
 _NO_TEXTS = tuple(sa.literal_column("''").label(each.name) for each in _TEXTS)
+#: That rows are those that were read, and as they were; the values are of
+#: :func:`as_read`.
+# uuid IN (...) AND node_uuid IN (...) AND lease_reservation_id IN (...)
+#   AND state = ?
+AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
+           _r.node_uuid.in_(sa.bindparam('read_nodes', expanding=True)),
+           _r.lease_reservation_id.in_(
+               sa.bindparam('read_reservations', expanding=True)),
+           _r.state == sa.bindparam('read_state'))
+# NOTE: and that nothing has been done about the nodes.
+_UNTOUCHED = (*AS_READ, _r.lessee.is_(None))
 _INSERT = sa.insert(tables.reservations)
 _BOOKINGS = 'a booking of a lease'
 
@@ -112,6 +132,17 @@ def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]
     """
     return [_booking(row) for row in connection.execute(
         _OF_LEASES, {'leases': list(lease_ids)})]
+
+
+def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
+                ) -> dict[str, frozenset[lease_parts.Brief]]:
+    """Read all that can change of the bookings of leases, by the lease."""
+    # SELECT lease_id, id, node_uuid, ... FROM reservations
+    #   JOIN lease_reservations ... WHERE lease_id IN (...)
+    found: dict[str, list[lease_parts.Brief]] = {}
+    for row in connection.execute(_BRIEFS, {'leases': list(lease_ids)}):
+        found.setdefault(row[0], []).append(tuple(row[1:]))
+    return {lease_id: frozenset(each) for lease_id, each in found.items()}
 
 
 def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
@@ -212,6 +243,27 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
     In one row for each node of which leases have anything, and another one
     for windows.
     """
+    found: dict[str, facts.Leased] = {}
+    maintained: dict[str, maintenance.Maintained] = {}
+    for row in connection.execute(_leased(), {'uuids': list(node_uuids),
+                                              'now': now}):
+        if row[7]:
+            maintained[row[0]] = maintenance.Maintained(
+                bool(row[1]), row[4], row[5])
+            continue
+        found[row[0]] = facts.Leased(
+            bool(row[1]), None if row[2] else row[3],
+            None if row[2] else row[4], row[5], None if row[2] else row[6])
+    return {uuid: dataclasses.replace(
+        found.get(uuid, facts.UNLEASED),
+        maintained=maintained.get(uuid, maintenance.Maintained()))
+        for uuid in found.keys() | maintained.keys()}
+
+
+@functools.cache
+def _leased() -> sa.CompoundSelect[Any]:
+    """Return the query of :func:`read_leased`, put together once."""
+    now, uuids = conditions.NOW, sa.bindparam('uuids', expanding=True)
     # SELECT node_uuid, MAX(CASE WHEN it has the node THEN 1 END),
     #   MAX(CASE WHEN ... and is over THEN 1 END),
     #   MAX(CASE WHEN ... THEN lease_reservation_id END),
@@ -234,7 +286,7 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
                     type_=tables.UTCDateTime),
         sa.func.max(sa.case((held, _r.project_id))),
         sa.literal_column('0')
-    ).where(_r.node_uuid.in_(node_uuids), _there(now)).group_by(_r.node_uuid)
+    ).where(_r.node_uuid.in_(uuids), _there(now)).group_by(_r.node_uuid)
     had, later = conditions.maintained(now), conditions.to_maintain(now)
     windows = sa.select(
         _m.node_uuid, sa.func.max(sa.case((had, 1))), sa.null(), sa.null(),
@@ -242,25 +294,12 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
         sa.func.min(sa.case((later, _m.starts_at)),
                     type_=tables.UTCDateTime), sa.null(),
         sa.literal_column('1')
-    ).where(_m.node_uuid.in_(node_uuids), sa.or_(had, later)).group_by(
+    ).where(_m.node_uuid.in_(uuids), sa.or_(had, later)).group_by(
         _m.node_uuid)
-    found: dict[str, facts.Leased] = {}
-    maintained: dict[str, maintenance.Maintained] = {}
-    for row in connection.execute(sa.union_all(query, windows)):
-        if row[7]:
-            maintained[row[0]] = maintenance.Maintained(
-                bool(row[1]), row[4], row[5])
-            continue
-        found[row[0]] = facts.Leased(
-            bool(row[1]), None if row[2] else row[3],
-            None if row[2] else row[4], row[5], None if row[2] else row[6])
-    return {uuid: dataclasses.replace(
-        found.get(uuid, facts.UNLEASED),
-        maintained=maintained.get(uuid, maintenance.Maintained()))
-        for uuid in found.keys() | maintained.keys()}
+    return sa.union_all(query, windows)
 
 
-def _there(now: datetime.datetime) -> sa.ColumnElement[bool]:
+def _there(now: conditions.Instant) -> sa.ColumnElement[bool]:
     return sa.or_(conditions.has_node(now), conditions.to_come(now))
 
 
@@ -302,31 +341,28 @@ def _groups(bookings: Iterable[leases.NodeBooking]
     return list(found.values())
 
 
-def as_read(bookings: Collection[leases.NodeBooking]
-            ) -> list[sa.ColumnElement[bool]]:
-    """Say in SQL that rows are those that were read, and as they were.
+def as_read(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
+    """Return the values of :data:`AS_READ`.
 
     NOTE: a uuid is given to one row ever.  A row that has moved from one of
     these nodes to another is caught by their generations.
 
     :param bookings: all in the same state.
     """
-    # uuid IN (...) AND node_uuid IN (...) AND lease_reservation_id IN (...)
-    #   AND state = ?
     (state,) = {booking.state for booking in bookings}
-    return [_r.uuid.in_([booking.uuid for booking in bookings]),
-            _r.node_uuid.in_({booking.node_uuid for booking in bookings}),
-            _r.lease_reservation_id.in_({booking.reservation_id
-                                         for booking in bookings}),
-            _r.state == state.value]
+    return {
+        'read_uuids': [booking.uuid for booking in bookings],
+        'read_nodes': list({booking.node_uuid for booking in bookings}),
+        'read_reservations': list({booking.reservation_id
+                                   for booking in bookings}),
+        'read_state': state.value}
 
 
-def _untouched(bookings: Collection[leases.NodeBooking]
-               ) -> list[sa.ColumnElement[bool]]:
-    """Say in SQL, besides, that nothing has been done about the nodes."""
+def _untouched(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
+    """Return the values of :data:`_UNTOUCHED`."""
     if any(booking.begun for booking in bookings):
         raise ValueError('a booking that has begun is not taken back so')
-    return [*as_read(bookings), _r.lessee.is_(None)]
+    return as_read(bookings)
 
 
 def move(connection: sa.Connection,
@@ -344,10 +380,11 @@ def move(connection: sa.Connection,
     #     lease_reservation_id IN (...) AND state = 'planned'
     #     AND lessee IS NULL
     written.check(connection.execute(
-        sa.update(tables.reservations).where(*_untouched(homes))
+        sa.update(tables.reservations).where(*_UNTOUCHED)
         .values(node_uuid=sa.case(
             {booking.uuid: uuid for booking, uuid in homes.items()},
-            value=_r.uuid), updated_at=now)), len(homes), _BOOKINGS)
+            value=_r.uuid), updated_at=now), _untouched(homes)),
+        len(homes), _BOOKINGS)
 
 
 def update_window(connection: sa.Connection,
@@ -433,8 +470,8 @@ def _update(connection: sa.Connection,
     #   AND lease_reservation_id IN (...) AND state = ?
     for group in _groups(bookings):
         written.check(connection.execute(
-            sa.update(tables.reservations).where(*as_read(group))
-            .values(**changed)), len(group), _BOOKINGS)
+            sa.update(tables.reservations).where(*AS_READ)
+            .values(**changed), as_read(group)), len(group), _BOOKINGS)
 
 
 def delete_planned(connection: sa.Connection,
@@ -448,8 +485,8 @@ def delete_planned(connection: sa.Connection,
         #   AND lease_reservation_id IN (...) AND state = 'planned'
         #   AND lessee IS NULL
         written.check(connection.execute(
-            sa.delete(tables.reservations).where(*_untouched(bookings))),
-            len(bookings), _BOOKINGS)
+            sa.delete(tables.reservations).where(*_UNTOUCHED),
+            _untouched(bookings)), len(bookings), _BOOKINGS)
 
 
 def delete(connection: sa.Connection,
@@ -462,5 +499,5 @@ def delete(connection: sa.Connection,
     #   AND lease_reservation_id IN (...) AND state = ?
     for group in _groups(bookings):
         written.check(connection.execute(
-            sa.delete(tables.reservations).where(*as_read(group))),
-            len(group), _BOOKINGS)
+            sa.delete(tables.reservations).where(*AS_READ),
+            as_read(group)), len(group), _BOOKINGS)

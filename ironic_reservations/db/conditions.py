@@ -38,9 +38,13 @@ _m = tables.maintenance_nodes.c
 _h = tables.holds.c
 
 Condition = sa.ColumnElement[bool]
+#: An instant, or what stands for one in a statement that is made once.
+Instant = datetime.datetime | sa.BindParameter[datetime.datetime]
+#: Stands for the present.
+NOW = sa.bindparam('now', type_=tables.UTCDateTime())
 
 
-def live(now: datetime.datetime) -> Condition:
+def live(now: Instant) -> Condition:
     """Return whether a row of ``reservations`` is a live reservation.
 
     The twin is ``facts.Reservation.live``.
@@ -62,7 +66,7 @@ def being_made() -> Condition:
         _h.state == holds.HoldState.PROMISING.value)
 
 
-def has_node(now: datetime.datetime) -> Condition:
+def has_node(now: Instant) -> Condition:
     """Return whether a row of ``reservations`` has its node for a lease.
 
     The twin is ``leases.NodeBooking.has_node``.
@@ -75,7 +79,7 @@ def has_node(now: datetime.datetime) -> Condition:
                 _r.starts_at <= now, _r.expires_at > now)))
 
 
-def over(now: datetime.datetime) -> Condition:
+def over(now: Instant) -> Condition:
     """Return whether a booking that has its node is over.
 
     The twin is ``leases.NodeBooking.over``.
@@ -84,7 +88,7 @@ def over(now: datetime.datetime) -> Condition:
                   _r.expires_at <= now)
 
 
-def to_come(now: datetime.datetime) -> Condition:
+def to_come(now: Instant) -> Condition:
     """Return whether a row of ``reservations`` is for a lease to come.
 
     The twin is ``leases.NodeBooking.to_come``.
@@ -94,7 +98,7 @@ def to_come(now: datetime.datetime) -> Condition:
                    _r.starts_at > now)
 
 
-def maintained(now: datetime.datetime) -> Condition:
+def maintained(now: Instant) -> Condition:
     """Return whether a row of ``maintenance_nodes`` has its node.
 
     The twin is ``maintenance.NodeWindow.has_node``.
@@ -105,7 +109,7 @@ def maintained(now: datetime.datetime) -> Condition:
                 _m.starts_at <= now, _m.ends_at > now))
 
 
-def to_maintain(now: datetime.datetime) -> Condition:
+def to_maintain(now: Instant) -> Condition:
     """Return whether a row of ``maintenance_nodes`` has its node later.
 
     The twin is ``maintenance.of_node``.
@@ -134,16 +138,12 @@ def occupied() -> Condition:
         _n.provision_state, '').in_(node_condition.OCCUPIED))
 
 
-def visible(sees: facts.Visibility) -> list[Condition]:
-    """Return when a caller may know of a row of ``nodes``.
+def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
+    """Return whether a project may know of a row of ``nodes``.
 
     The twin is ``facts.Visibility.sees``.
     """
-    if sees.everything:
-        return []
-    if sees.project_id is None:
-        return [sa.false()]
-    return [sa.or_(_n.owner == sees.project_id, _n.lessee == sees.project_id)]
+    return sa.or_(_n.owner == project_id, _n.lessee == project_id)
 
 
 def closed(names: Collection[str], traits: Collection[str]) -> Condition:
@@ -163,7 +163,7 @@ def closed(names: Collection[str], traits: Collection[str]) -> Condition:
         if traits else sa.false())
 
 
-def unbooked(now: datetime.datetime) -> Condition:
+def unbooked(now: Instant) -> Condition:
     """Return whether a row of ``nodes`` is promised to nobody to come.
 
     The twins are ``pick.promise`` and ``pick.maintenance``.
@@ -171,7 +171,7 @@ def unbooked(now: datetime.datetime) -> Condition:
     return sa.and_(~_booked(to_come(now)), ~_windowed(to_maintain(now)))
 
 
-def requirements(now: datetime.datetime,
+def requirements(now: Instant,
                  hosts: bool) -> list[tuple[str, Condition]]:
     """Return what of a row of ``nodes`` has to be so that it can be had now.
 
@@ -196,7 +196,7 @@ def requirements(now: datetime.datetime,
         (reasons.BUSY, ~sa.exists().where(sent))]
 
 
-def obstacle(now: datetime.datetime, hosts: bool,
+def obstacle(now: Instant, hosts: bool,
              unheld: Mapping[str, str],
              full: Mapping[str, str]) -> sa.ColumnElement[str | None]:
     """Return what keeps a row of ``nodes`` from being picked.

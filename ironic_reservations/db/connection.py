@@ -32,6 +32,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import answer_limit
+from ironic_reservations.db import driver_words
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 
@@ -134,6 +135,7 @@ class Database:
             # NOTE: what a statement asks for may be a proof, and the log has
             # more readers than the API.
             engine.hide_parameters = True
+            driver_words.shorten(engine)
             _tune(engine, self._limits)
             if (engine.dialect.name in _MYSQL
                     and options.mysql_wsrep_sync_wait is None):

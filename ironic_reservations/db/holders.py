@@ -26,11 +26,15 @@ from ironic_reservations.model import leases
 _r = tables.reservations.c
 
 
-def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime
+def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
+         soon: datetime.datetime | None = None
          ) -> tuple[facts.Reservation | None, list[leases.NodeBooking]]:
-    """Read the live reservation of a node, and the leases that have it."""
+    """Read the live reservation of a node, and the leases that have it.
+
+    :param soon: leases that start by then are read, too.
+    """
     # SELECT ... FROM reservations WHERE node_uuid = ?
-    #   AND (it is live OR it has the node)
+    #   AND (it is live OR it has the node [OR it starts soon])
     held: facts.Reservation | None = None
     bookings: list[leases.NodeBooking] = []
     for row in connection.execute(sa.select(
@@ -38,7 +42,9 @@ def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime
             _r.starts_at, _r.expires_at, _r.state, _r.project_id,
             _r.immediate, _r.lease_reservation_id, _r.place, _r.lessee
     ).where(_r.node_uuid == node_uuid,
-            sa.or_(conditions.live(now), conditions.has_node(now)))):
+            sa.or_(conditions.live(now), conditions.has_node(now),
+                   *([] if soon is None else [sa.and_(
+                       conditions.to_come(now), _r.starts_at <= soon)])))):
         if row.immediate is not None:
             held = facts.Reservation(
                 uuid=row.uuid, node_uuid=node_uuid,

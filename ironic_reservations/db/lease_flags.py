@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping
 import datetime
 from typing import Any
 
@@ -27,6 +28,10 @@ from ironic_reservations.model import leases
 _s = tables.leases.c
 _l = tables.lease_reservations.c
 _r = tables.reservations.c
+# id IN (SELECT lease_reservation_id FROM reservations
+#        WHERE uuid IN (...) AND node_uuid IN (...) AND ...)
+_LACKS = _l.id.in_(sa.select(_r.lease_reservation_id).where(
+    *db_bookings.AS_READ))
 
 
 def flag_replaced(connection: sa.Connection,
@@ -70,34 +75,28 @@ def degrade(connection: sa.Connection,
         been given.
     """
     if lost:
-        which = _lacks(lost)
-        _outdate(connection, which, now, degraded=True)
+        read = db_bookings.as_read(lost)
+        _outdate(connection, _LACKS, now, read, degraded=True)
         connection.execute(
-            sa.update(tables.lease_reservations).where(which)
-            .values(missing_resources=True, updated_at=now))
-
-
-def _lacks(lacking: Collection[leases.NodeBooking]
-           ) -> sa.ColumnElement[bool]:
-    """Say in SQL that a reservation has bookings that were read."""
-    # id IN (SELECT lease_reservation_id FROM reservations
-    #        WHERE uuid IN (...) AND node_uuid IN (...) AND ...)
-    return _l.id.in_(sa.select(_r.lease_reservation_id).where(
-        *db_bookings.as_read(lacking)))
+            sa.update(tables.lease_reservations).where(_LACKS)
+            .values(missing_resources=True, updated_at=now), read)
 
 
 def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
-             now: datetime.datetime, **changed: Any) -> None:
+             now: datetime.datetime,
+             given: Mapping[str, Any] | None = None, **changed: Any) -> None:
     """Raise the generations of leases, whatever they are.
 
     NOTE: nothing that is written with it rests on what the leases were, but
     on the bookings of theirs; so it only makes others read them again.
 
-    :param which: of the lease reservations that concern them.
+    :param which: of the lease reservations that concern them,
+    :param given: and the values that stand in it by their names.
     """
     # UPDATE leases SET generation = generation + 1, ...
     #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)
     connection.execute(
         sa.update(tables.leases)
         .where(_s.id.in_(sa.select(_l.lease_id).where(which)))
-        .values(generation=_s.generation + 1, updated_at=now, **changed))
+        .values(generation=_s.generation + 1, updated_at=now, **changed),
+        dict(given or {}))

@@ -10,49 +10,62 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What belongs to leases, kept for as long as they do not change."""
+"""Leases that were listed, kept for as long as they do not change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 import dataclasses
+import datetime
 import threading
-from typing import Any
 
-from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
-#: Of so many leases; two kilobytes each.
+#: So many leases; five kilobytes each.
 _MOST = 5000
+
+#: All of a booking that can change: the number of its row, its node, from
+#: when until when without the zone, its state, and both lessees.
+Brief = tuple[int, str, datetime.datetime, datetime.datetime, str,
+              str | None, str | None]
+
+
+def brief(booking: leases.NodeBooking) -> Brief:
+    """Return what of a booking is compared with its row."""
+    return (booking.id, booking.node_uuid,
+            booking.starts_at.replace(tzinfo=None),
+            booking.ends_at.replace(tzinfo=None), booking.state.value,
+            booking.lessee, booking.lessee_before)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Parts:
-    """What belongs to a lease and changes only with its generation.
+class Listed:
+    """A lease as it was listed last.
 
-    NOTE: not its bookings, which others move without changing the lease.
-
-    :ivar reservations: the fields of each up to its bookings, and what is
-        asked of each instance.
+    NOTE: each change of a lease raises its generation, but for its bookings,
+    which others move, and for what it waits for.  These are read again and
+    compared, so that no page shows anything that has changed.
     """
 
-    reservations: tuple[tuple[
-        tuple[Any, ...],
-        instance_reservations.InstanceReservation | None], ...]
-    events: tuple[leases.Event, ...]
+    lease: leases.Lease
+    bookings: frozenset[Brief]
+
+    @classmethod
+    def of(cls, lease: leases.Lease) -> Listed:
+        """Return a lease that was just read."""
+        return cls(lease, frozenset(map(brief, lease.bookings)))
 
 
 class KnownParts:
-    """Keeps the parts of leases that were read last."""
+    """Keeps the leases that were listed last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[int, Parts]] = {}
+        self._known: dict[str, Listed] = {}
 
     def find(self, generations: Iterable[tuple[str, int]]
-             ) -> dict[str, Parts]:
-        """Return the parts that are known of leases.
+             ) -> dict[str, Listed]:
+        """Return the leases that are known, but for what is read again.
 
         :param generations: of leases, as their rows say.
         """
@@ -60,19 +73,15 @@ class KnownParts:
         with self._lock:
             for lease_id, generation in generations:
                 known = self._known.get(lease_id)
-                if known is not None and known[0] == generation:
-                    found[lease_id] = known[1]
+                if known is not None and known.lease.generation == generation:
+                    found[lease_id] = known
         return found
 
-    def keep(self, generations: Mapping[str, int],
-             parts: Mapping[str, Parts]) -> None:
-        """Keep the parts of leases.
-
-        :param generations: of the leases, read at the same moment.
-        """
+    def keep(self, listed: Iterable[Listed]) -> None:
+        """Keep leases, each with its generation read at the same moment."""
         with self._lock:
-            for lease_id, each in parts.items():
-                self._known.pop(lease_id, None)
-                self._known[lease_id] = generations[lease_id], each
+            for each in listed:
+                self._known.pop(each.lease.id, None)
+                self._known[each.lease.id] = each
             for lease_id in list(self._known)[:-_MOST]:
                 del self._known[lease_id]

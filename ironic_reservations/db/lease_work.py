@@ -25,6 +25,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
@@ -103,7 +104,7 @@ def extend(connection: sa.Connection, claims: Collection[Claim],
         return frozenset()
     # UPDATE leases SET claimed_until = ?
     #   WHERE id IN (...) AND (id, claimed_by) IN ((?, ?), ...)
-    mine = _held_by(claims)
+    mine = claimed_rows.held_by(tables.leases, _held(claims))
     if connection.execute(
             sa.update(tables.leases).where(mine)
             .values(claimed_until=until)).rowcount == len(claims):
@@ -147,29 +148,11 @@ def drop(connection: sa.Connection, claims: Collection[Taken]) -> None:
 
     What another one has taken since stays with it.
     """
-    if not claims:
-        return
-    # SELECT id FROM leases WHERE id IN (...) ORDER BY id FOR UPDATE
-    # NOTE: whoever took them may have lost its connection in a COMMIT that
-    # is not at its end. This waits for that end; a row that does not show the
-    # claim yet would be passed over below.
-    connection.execute(
-        sa.select(_s.id).where(_s.id.in_([claim.lease_id for claim in claims]))
-        .order_by(_s.id).with_for_update())
-    # UPDATE leases SET claimed_by = NULL, claimed_until = NULL
-    #   WHERE id IN (...) AND (id, claimed_by) IN ((?, ?), ...)
-    connection.execute(
-        sa.update(tables.leases).where(_held_by(claims))
-        .values(claimed_by=None, claimed_until=None))
+    claimed_rows.drop(connection, tables.leases, _held(claims))
 
 
-def _held_by(claims: Collection[Taken]) -> sa.ColumnElement[bool]:
-    # NOTE: the first condition is for the index, which MariaDB does not use
-    # for pairs.
-    return sa.and_(
-        _s.id.in_([claim.lease_id for claim in claims]),
-        sa.tuple_(_s.id, _s.claimed_by).in_(
-            [(claim.lease_id, claim.token) for claim in claims]))
+def _held(claims: Collection[Taken]) -> list[claimed_rows.Held]:
+    return [(claim.lease_id, claim.token) for claim in claims]
 
 
 def wake(connection: sa.Connection, node_uuids: Collection[str],

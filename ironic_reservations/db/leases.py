@@ -38,6 +38,8 @@ _LEASE = (_s.id, _s.name, _s.starts_at, _s.ends_at, _s.status, _s.created_at,
           _s.degraded, _s.generation, _s.waiting, _s.between_from,
           _s.between_until, _s.fix_before, _s.fix_at, _s.wanted_start,
           _s.promised_start, _s.priority, _s.extensions)
+#: By which it is found out whether a lease is what it was.
+_HEAD = (_s.id, _s.generation, _s.waiting)
 _RESERVATION = (_l.id, _l.status, _l.least, _l.most, _l.created_at,
                 _l.resource_id, _l.updated_at, _l.resource_type,
                 _l.hypervisor_properties, _l.resource_properties,
@@ -59,6 +61,15 @@ _EVENTS = sa.select(*_EVENT).where(_e.lease_id.in_(_IDS)).order_by(
         (_e.event_type == sa.literal_column(f"'{kind.value}'"),
          sa.literal_column(str(place)))
         for place, kind in enumerate(leases.EventType))))
+# NOTE: the first condition is for the index, which MariaDB does not use for
+# pairs.
+_AS_READ = (_s.id.in_(_IDS), sa.tuple_(_s.id, _s.generation).in_(
+    sa.bindparam('pairs', expanding=True)))
+_RAISE = sa.update(tables.leases).where(*_AS_READ).values(
+    generation=_s.generation + 1)
+_DELETE_EVENTS = sa.delete(tables.lease_events).where(_e.lease_id.in_(_IDS))
+_DELETE_RESERVATIONS = sa.delete(tables.lease_reservations).where(
+    _l.lease_id.in_(_IDS))
 _INSERT = sa.insert(tables.leases)
 _INSERT_RESERVATIONS = sa.insert(tables.lease_reservations)
 _INSERT_EVENTS = sa.insert(tables.lease_events)
@@ -104,7 +115,8 @@ def read_page(connection: sa.Connection, project_id: str | None,
     :param known: what need not be read; the transaction has to see all of
         the database as it was at one moment.
     """
-    query = sa.select(*_LEASE).order_by(_s.created_at, _s.id)
+    query = sa.select(*(_LEASE if known is None else _HEAD)).order_by(
+        _s.created_at, _s.id)
     if ended_since is not None:
         shown = _shown(project_id, ended_since)
         query = query.join(shown, shown.c.id == _s.id)
@@ -117,7 +129,9 @@ def read_page(connection: sa.Connection, project_id: str | None,
             sa.or_(_s.created_at > marker.created_at, _s.id > marker.id))
     if limit is not None:
         query = query.limit(limit)
-    return _whole(connection, connection.execute(query).all(), known)
+    rows = connection.execute(query).all()
+    return (_whole(connection, rows) if known is None
+            else _listed(connection, rows, known))
 
 
 def _shown(project_id: str | None,
@@ -147,55 +161,71 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
         .order_by(_s.updated_at, _s.id).limit(limit)).all())
 
 
-def _whole(connection: sa.Connection, rows: Sequence[Sequence[Any]],
-           known: lease_parts.KnownParts | None = None
-           ) -> list[leases.Lease]:
+def _listed(connection: sa.Connection, rows: Sequence[Sequence[Any]],
+            known: lease_parts.KnownParts) -> list[leases.Lease]:
+    """Read leases whole, but for what is known of them.
+
+    :param rows: as :data:`_HEAD` has them.
+    """
+    kept = known.find((row[0], row[1]) for row in rows)
+    briefs = db_bookings.read_briefs(connection, kept) if kept else {}
+    moved = [lease_id for lease_id, each in kept.items()
+             if briefs.get(lease_id, frozenset()) != each.bookings]
+    lacking = [row[0] for row in rows if row[0] not in kept]
+    found = {lease_id: each.lease for lease_id, each in kept.items()}
+    if lacking:
+        found.update((lease.id, lease) for lease in read(connection, lacking))
+    if moved:
+        booked = _booked(connection, moved)
+        found.update((lease_id, dataclasses.replace(
+            found[lease_id], reservations=tuple(
+                dataclasses.replace(each, bookings=tuple(
+                    booked.get(each.id, ())))
+                for each in found[lease_id].reservations)))
+            for lease_id in moved)
+    waits = [row for row in rows if found[row[0]].waiting != row[2]]
+    found.update((row[0], dataclasses.replace(found[row[0]], waiting=row[2]))
+                 for row in waits)
+    known.keep(lease_parts.Listed.of(found[lease_id]) for lease_id in {
+        *lacking, *moved, *(row[0] for row in waits)})
+    return [found[row[0]] for row in rows]
+
+
+def _booked(connection: sa.Connection, lease_ids: Collection[str]
+            ) -> dict[str, list[leases.NodeBooking]]:
+    """Read the bookings of leases, by their reservations."""
+    booked: dict[str, list[leases.NodeBooking]] = {}
+    for booking in db_bookings.read_of_leases(connection, lease_ids):
+        booked.setdefault(booking.reservation_id, []).append(booking)
+    return booked
+
+
+def _whole(connection: sa.Connection,
+           rows: Sequence[Sequence[Any]]) -> list[leases.Lease]:
     if not rows:
         return []
-    generations = {row[0]: row[11] for row in rows}
-    parts = {} if known is None else known.find(generations.items())
-    lacking = [lease_id for lease_id in generations if lease_id not in parts]
-    if lacking:
-        read = _parts(connection, lacking)
-        if known is not None:
-            known.keep(generations, read)
-        parts.update(read)
-    booked: dict[str, list[leases.NodeBooking]] = {}
-    for booking in db_bookings.read_of_leases(connection, generations):
-        booked.setdefault(booking.reservation_id, []).append(booking)
+    ids = [row[0] for row in rows]
+    asked = connection.execute(_RESERVATIONS, {'ids': ids}).all()
+    sized = (db_instances.read_of_leases(connection, ids) if any(
+        row[7] in instance_reservations.KINDS for row in asked) else {})
+    events: dict[str, list[leases.Event]] = {}
+    for row in connection.execute(_EVENTS, {'ids': ids}):
+        events.setdefault(row[6], []).append(leases.Event(
+            row[0], _TYPES[row[1]], row[2], _EVENT_STATUSES[row[3]], row[4],
+            row[5]))
+    booked = _booked(connection, ids)
+    reservations: dict[str, list[leases.LeaseReservation]] = {}
+    for row in asked:
+        reservations.setdefault(row[13], []).append(leases.LeaseReservation(
+            row[0], _RESERVATION_STATUSES[row[1]], *row[2:13],
+            tuple(booked.get(row[0], ())), sized.get(row[0])))
     return [leases.Lease(
-        *row[:4], _STATUSES[row[4]], *row[5:13], tuple([
-            leases.LeaseReservation(*fields, tuple(booked.get(fields[0], ())),
-                                    sized)
-            for fields, sized in parts[row[0]].reservations]),
-        parts[row[0]].events,
+        *row[:4], _STATUSES[row[4]], *row[5:13],
+        tuple(reservations.get(row[0], ())), tuple(events.get(row[0], ())),
         None if row[13] is None else leases.Between(*row[13:17]),
         None if row[17] is None else leases.Queued(*row[17:20]),
         row[20] or 0)
         for row in rows]
-
-
-def _parts(connection: sa.Connection,
-           lease_ids: Sequence[str]) -> dict[str, lease_parts.Parts]:
-    """Read what belongs to leases, without their bookings."""
-    asked = connection.execute(_RESERVATIONS, {'ids': lease_ids}).all()
-    sized = (db_instances.read_of_leases(connection, lease_ids) if any(
-        row[7] in instance_reservations.KINDS for row in asked) else {})
-    reservations: dict[str, list[tuple[
-        tuple[Any, ...],
-        instance_reservations.InstanceReservation | None]]] = {}
-    for row in asked:
-        reservations.setdefault(row[13], []).append((
-            (row[0], _RESERVATION_STATUSES[row[1]], *row[2:13]),
-            sized.get(row[0])))
-    events: dict[str, list[leases.Event]] = {}
-    for row in connection.execute(_EVENTS, {'ids': lease_ids}):
-        events.setdefault(row[6], []).append(leases.Event(
-            row[0], _TYPES[row[1]], row[2], _EVENT_STATUSES[row[3]], row[4],
-            row[5]))
-    return {each: lease_parts.Parts(tuple(reservations.get(each, ())),
-                                    tuple(events.get(each, ())))
-            for each in lease_ids}
 
 
 def read_requested(connection: sa.Connection,
@@ -368,33 +398,20 @@ def delete_many(connection: sa.Connection,
     """
     if not gone:
         return True
-    ids = [lease.id for lease in gone]
+    given = {'ids': [lease.id for lease in gone], 'pairs': [
+        (lease.id, lease.generation) for lease in gone]}
     # NOTE: first, so that nobody changes what belongs to them meanwhile; and
     # the leases last, since the others refer to them.
     # UPDATE leases SET generation = generation + 1
     #   WHERE id IN (...) AND (id, generation) IN ((?, ?), ...)
-    if connection.execute(
-            sa.update(tables.leases).where(*_as_read(gone, 0))
-            .values(generation=_s.generation + 1)).rowcount != len(gone):
+    if connection.execute(_RAISE, given).rowcount != len(gone):
         return False
-    connection.execute(sa.delete(tables.lease_events).where(
-        _e.lease_id.in_(ids)))
+    connection.execute(_DELETE_EVENTS, given)
     db_instances.delete_many(connection, [
         each.instances for lease in gone for each in lease.reservations
         if each.instances])
-    connection.execute(sa.delete(tables.lease_reservations).where(
-        _l.lease_id.in_(ids)))
-    return connection.execute(sa.delete(tables.leases).where(
-        *_as_read(gone, 1))).rowcount == len(gone)
-
-
-def _as_read(those: Collection[leases.Lease],
-             changes: int) -> list[sa.ColumnElement[bool]]:
-    """Say in SQL that leases are as they were read, but for some changes.
-
-    NOTE: the first condition is for the index, which MariaDB does not use
-    for pairs.
-    """
-    return [_s.id.in_([lease.id for lease in those]),
-            sa.tuple_(_s.id, _s.generation).in_(
-                [(lease.id, lease.generation + changes) for lease in those])]
+    connection.execute(_DELETE_RESERVATIONS, given)
+    return connection.execute(
+        sa.delete(tables.leases).where(*_AS_READ),
+        {**given, 'pairs': [(lease.id, lease.generation + 1)
+                            for lease in gone]}).rowcount == len(gone)

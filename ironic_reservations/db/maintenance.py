@@ -113,6 +113,16 @@ def read_due(connection: sa.Connection, now: datetime.datetime
             for row in connection.execute(query)]
 
 
+def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
+    """Count nodes whose maintenance should have begun, and has not."""
+    # SELECT count(*) FROM maintenance_nodes
+    #   WHERE state = 'planned' AND starts_at <= ? AND ends_at > ?
+    return connection.scalar(
+        sa.select(sa.func.count()).select_from(tables.maintenance_nodes)
+        .where(_m.state == maintenance.State.PLANNED.value,
+               _m.starts_at <= now, _m.ends_at > now)) or 0
+
+
 def insert(connection: sa.Connection, window: maintenance.Window) -> None:
     """Write a new window with its nodes."""
     connection.execute(sa.insert(tables.maintenance_windows).values(

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import functools
 import json
 from typing import Any
 
@@ -128,22 +129,103 @@ def read_classes(connection: sa.Connection) -> list[str]:
         .where(_n.resource_class.is_not(None)).order_by(_n.resource_class)))
 
 
-def _wanted(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
-    conditions: list[sa.ColumnElement[bool]] = []
-    if wanted.resource_classes is not None:
-        conditions.append(_n.resource_class.in_(wanted.resource_classes))
-    if wanted.other_classes:
-        conditions.append(sa.or_(
-            _n.resource_class.is_(None),
-            _n.resource_class.not_in(wanted.other_classes)))
-    has = tables.node_traits.c
+@dataclasses.dataclass(frozen=True)
+class _Shape:
+    """What a query for nodes is made of, whatever its values are.
 
-    def has_it(trait: str) -> sa.ColumnElement[bool]:
-        return sa.exists().where(has.node_uuid == _n.uuid,
-                                 has.trait == trait)
-    conditions.extend(map(has_it, sorted(wanted.traits)))
-    conditions.extend(~has_it(trait) for trait in sorted(wanted.forbidden))
-    return conditions
+    :ivar classes: whether resource classes are named,
+    :ivar others: and whether some are ruled out.
+    :ivar traits: how many are wanted,
+    :ivar forbidden: and how many are ruled out.
+    :ivar everything: whether the caller may know of all nodes,
+    :ivar project: or of those of a project.
+    """
+
+    classes: bool
+    others: bool
+    traits: int
+    forbidden: int
+    everything: bool
+    project: bool
+
+    @classmethod
+    def of(cls, wanted: Wanted, sees: facts.Visibility) -> _Shape:
+        """Return the shape of a query."""
+        return cls(wanted.resource_classes is not None,
+                   bool(wanted.other_classes), len(wanted.traits),
+                   len(wanted.forbidden), sees.everything,
+                   sees.project_id is not None)
+
+    def conditions(self) -> list[conditions.Condition]:
+        """Return what rows must be like."""
+        found: list[conditions.Condition] = []
+        if self.classes:
+            found.append(_n.resource_class.in_(
+                sa.bindparam('classes', expanding=True)))
+        if self.others:
+            found.append(sa.or_(
+                _n.resource_class.is_(None), _n.resource_class.not_in(
+                    sa.bindparam('others', expanding=True))))
+        found += [_has(f'trait_{each}') for each in range(self.traits)]
+        found += [~_has(f'forbidden_{each}')
+                  for each in range(self.forbidden)]
+        if not self.everything:
+            found.append(conditions.of_project(sa.bindparam('project'))
+                         if self.project else sa.false())
+        return found
+
+
+def _has(name: str) -> sa.Exists:
+    """Return whether a row of ``nodes`` has a trait.
+
+    :param name: of the value that the trait is.
+    """
+    has = tables.node_traits.c
+    return sa.exists().where(has.node_uuid == _n.uuid,
+                             has.trait == sa.bindparam(name))
+
+
+def _given(wanted: Wanted, sees: facts.Visibility,
+           now: datetime.datetime) -> dict[str, Any]:
+    """Return the values of a query, by their names in its conditions."""
+    given: dict[str, Any] = {'now': now}
+    if wanted.resource_classes is not None:
+        given['classes'] = list(wanted.resource_classes)
+    if wanted.other_classes:
+        given['others'] = list(wanted.other_classes)
+    given.update((f'trait_{number}', trait) for number, trait
+                 in enumerate(sorted(wanted.traits)))
+    given.update((f'forbidden_{number}', trait) for number, trait
+                 in enumerate(sorted(wanted.forbidden)))
+    if not sees.everything and sees.project_id is not None:
+        given['project'] = sees.project_id
+    return given
+
+
+# NOTE: how many traits a request names is for the client to choose.
+@functools.lru_cache(maxsize=64)
+def _free(shape: _Shape, promised: bool, hosts: bool,
+          limited: bool) -> sa.CompoundSelect[Any]:
+    """Return the query of :func:`read_free_nodes`, put together once."""
+    unbooked = conditions.unbooked(conditions.NOW)
+    # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
+    #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a passage)
+    #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
+    #   AND uuid >= ? ORDER BY uuid LIMIT ?
+    most = sa.bindparam('most', type_=sa.Integer) if limited else None
+    free = sa.select(*_COLUMNS).where(
+        *shape.conditions(), *(condition for _, condition in
+                               conditions.requirements(conditions.NOW,
+                                                       hosts)),
+        sa.not_(unbooked) if promised else unbooked,
+    ).order_by(_n.uuid).limit(most)
+    # NOTE: two walks along the index that stop, in one statement: to sort
+    # all nodes in order to put those in front behind costs more. The second
+    # one is for those that the first one lacks.
+    start_at = sa.bindparam('start_at')
+    behind = free.where(_n.uuid >= start_at).subquery()
+    in_front = free.where(_n.uuid < start_at).subquery()
+    return sa.union_all(sa.select(behind), sa.select(in_front)).limit(most)
 
 
 def read_free_nodes(connection: sa.Connection, wanted: Wanted,
@@ -159,23 +241,13 @@ def read_free_nodes(connection: sa.Connection, wanted: Wanted,
         those that are not.
     :param hosts: whether hosts of leases will do.
     """
-    unbooked = conditions.unbooked(now)
-    # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
-    #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a passage)
-    #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
-    #   AND uuid >= ? ORDER BY uuid LIMIT ?
-    free = sa.select(*_COLUMNS).where(
-        *_wanted(wanted), *conditions.visible(sees),
-        *(condition for _, condition in conditions.requirements(now, hosts)),
-        sa.not_(unbooked) if promised else unbooked,
-    ).order_by(_n.uuid).limit(limit)
-    # NOTE: two walks along the index that stop, in one statement: to sort
-    # all nodes in order to put those in front behind costs more.
-    behind = free.where(_n.uuid >= start_at).subquery()
-    in_front = free.where(_n.uuid < start_at).subquery()
-    found = connection.execute(sa.union_all(
-        sa.select(behind), sa.select(in_front))).all()
-    rows = sorted(found, key=lambda row: (row[0] < start_at, row[0]))[:limit]
+    given = {**_given(wanted, sees, now), 'start_at': start_at}
+    if limit is not None:
+        given['most'] = limit
+    found = connection.execute(_free(
+        _Shape.of(wanted, sees), promised, hosts, limit is not None),
+        given).all()
+    rows = sorted(found, key=lambda row: (row[0] < start_at, row[0]))
     return {row[0]: _node(row, wanted.traits) for row in rows}
 
 
@@ -195,12 +267,13 @@ def count_obstacles(connection: sa.Connection, wanted: Wanted,
         conditions.obstacle(now, hosts, unheld or {}, full or {}),
         reasons.BUSY)
     seen = sa.select(cause.label('cause')).where(
-        _n.inventories.is_(None), *_wanted(wanted),
-        *conditions.visible(sees)).subquery()
+        _n.inventories.is_(None),
+        *_Shape.of(wanted, sees).conditions()).subquery()
     # SELECT cause, COUNT(*) FROM (SELECT CASE ... END AS cause FROM nodes
     #   WHERE resource_class = ?) GROUP BY cause
     rows = connection.execute(
-        sa.select(seen.c.cause, sa.func.count()).group_by(seen.c.cause))
+        sa.select(seen.c.cause, sa.func.count()).group_by(seen.c.cause),
+        _given(wanted, sees, now))
     return {cause: count for cause, count in rows}
 
 

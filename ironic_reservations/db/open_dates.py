@@ -23,46 +23,31 @@ from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 
 _s = tables.leases.c
-_l = tables.lease_reservations.c
-_r = tables.reservations.c
 
 
 def read_loose(connection: sa.Connection, now: datetime.datetime,
-               start: datetime.datetime, end: datetime.datetime, most: int
-               ) -> tuple[list[leases.Lease], bool]:
+               start: datetime.datetime, end: datetime.datetime, most: int,
+               without: str | None = None) -> tuple[list[leases.Lease], bool]:
     """Read leases whose dates may still change, the nearest first.
 
     :param start: of the window for which they may have to make room: those
         that overlap with it come first, then those that are later, and then
         those that are earlier.
+    :param without: a lease that is left out.
     :returns: also whether these are all of them.
     """
     # SELECT id FROM leases WHERE fix_at > ? AND status = 'PENDING'
-    #   ORDER BY CASE ..., id LIMIT ?
+    #   AND id <> ? ORDER BY CASE ..., id LIMIT ?
     ids = connection.scalars(
-        sa.select(_s.id).where(_loose(now)).order_by(
+        sa.select(_s.id).where(
+            _loose(now),
+            *(() if without is None else (_s.id != without,))).order_by(
             sa.case((_s.ends_at <= start, 2), (_s.starts_at >= end, 1),
                     else_=0),
             sa.case((_s.ends_at > start, _s.starts_at)),
             _s.ends_at.desc(), _s.id).limit(most + 1)).all()
     found = db_leases.read(connection, ids[:most]) if ids else []
     return found, len(ids) <= most
-
-
-def read_loose_nodes(connection: sa.Connection, now: datetime.datetime,
-                     without: str) -> set[str]:
-    """Read which nodes are planned for leases whose dates may still change.
-
-    :param without: a lease that is left out.
-    """
-    # SELECT DISTINCT node_uuid FROM reservations
-    #   JOIN lease_reservations ON ... JOIN leases ON ...
-    #   WHERE fix_at > ? AND status = 'PENDING' AND lease_id <> ?
-    return set(connection.scalars(
-        sa.select(_r.node_uuid).distinct()
-        .join(tables.lease_reservations, _l.id == _r.lease_reservation_id)
-        .join(tables.leases, _s.id == _l.lease_id)
-        .where(_loose(now), _s.id != without)))
 
 
 def read_to_fix(connection: sa.Connection, now: datetime.datetime,

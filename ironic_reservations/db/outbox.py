@@ -29,6 +29,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import tables
 from ironic_reservations.model import notices
 
@@ -54,6 +55,17 @@ class Waiting:
 
     count: int
     since: datetime.datetime | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Taken:
+    """A notice that somebody has taken, or may have.
+
+    :ivar token: by whom, in the row.
+    """
+
+    id: str
+    token: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,14 +259,13 @@ def put_off(connection: sa.Connection, ids: Collection[str], token: str,
                 claimed_by=None, claimed_until=None))
 
 
-def drop(connection: sa.Connection, ids: Collection[str],
-         token: str) -> None:
-    """Let go of notices that have not been sent."""
-    if ids:
-        connection.execute(
-            sa.update(tables.outbox)
-            .where(_c.id.in_(ids), _c.claimed_by == token)
-            .values(claimed_by=None, claimed_until=None))
+def drop(connection: sa.Connection, claims: Collection[Taken]) -> None:
+    """Let go of notices that nobody sends.
+
+    What another one has taken since stays with it.
+    """
+    claimed_rows.drop(connection, tables.outbox,
+                      [(claim.id, claim.token) for claim in claims])
 
 
 def _old(before: Mapping[notices.Channel, datetime.datetime]

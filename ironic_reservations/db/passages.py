@@ -104,10 +104,10 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
         sa.select(*values.values())
         .join_from(tables.reservations, tables.lease_reservations,
                    _r.lease_reservation_id == _l.id)
-        .where(*db_bookings.as_read([booking]), _l.lease_id == lease_id))
+        .where(*db_bookings.AS_READ, _l.lease_id == lease_id))
     return bool(connection.execute(
-        sa.insert(tables.passages).from_select(list(values), found)
-    ).rowcount)
+        sa.insert(tables.passages).from_select(list(values), found),
+        db_bookings.as_read([booking])).rowcount)
 
 
 def take_ticket(connection: sa.Connection, token: str, node_uuid: str,

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import functools
 from typing import Any
 
 import sqlalchemy as sa
@@ -41,6 +42,17 @@ _SHOWN = (*_COLUMNS, sa.select(conditions.suspended())
           .where(_n.uuid == _r.node_uuid)
           .correlate(tables.reservations).scalar_subquery()
           .label('unusable'))
+# NOTE: what requests need is put together once; that takes longer than
+# everything else that SQLAlchemy does for it.
+_BY_UUID = sa.select(*_SHOWN).where(_r.uuid == sa.bindparam('uuid'),
+                                    _r.immediate == 1)
+# SELECT ..., (why the node cannot be used), generation
+#   FROM reservations JOIN nodes ON nodes.uuid = node_uuid
+#   WHERE reservations.uuid = ? AND immediate = 1
+_WITH_GENERATION = sa.select(
+    *_COLUMNS, conditions.suspended(), _n.generation).join_from(
+        tables.reservations, tables.nodes, _r.node_uuid == _n.uuid).where(
+            _r.uuid == sa.bindparam('uuid'), _r.immediate == 1)
 _HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
 _HELD_OF = _HELD.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
@@ -60,9 +72,7 @@ def _reservation(row: Sequence[Any]) -> facts.Reservation:
 def read_by_uuid(connection: sa.Connection,
                  uuid: str) -> facts.Reservation | None:
     """Read one reservation, live or not."""
-    row = connection.execute(
-        sa.select(*_SHOWN).where(_r.uuid == uuid,
-                                 _r.immediate == 1)).one_or_none()
+    row = connection.execute(_BY_UUID, {'uuid': uuid}).one_or_none()
     return None if row is None else _reservation(row)
 
 
@@ -81,14 +91,7 @@ def read_with_generation(connection: sa.Connection, uuid: str
 
     :returns: both as they were at one moment; ``None``: there is none.
     """
-    # SELECT ..., (why the node cannot be used), generation
-    #   FROM reservations JOIN nodes ON nodes.uuid = node_uuid
-    #   WHERE reservations.uuid = ? AND immediate = 1
-    row = connection.execute(
-        sa.select(*_COLUMNS, conditions.suspended(), _n.generation)
-        .join_from(tables.reservations, tables.nodes,
-                   _r.node_uuid == _n.uuid)
-        .where(_r.uuid == uuid, _r.immediate == 1)).one_or_none()
+    row = connection.execute(_WITH_GENERATION, {'uuid': uuid}).one_or_none()
     return None if row is None else (_reservation(row), row.generation)
 
 
@@ -100,21 +103,31 @@ def read_related(connection: sa.Connection, uuid: str | None,
     In one statement: those of the nodes, that of the instance, and that
     which has the uuid.
     """
+    given: dict[str, Any] = {'instance': instance_uuid}
+    if node_uuids:
+        given['uuids'] = list(node_uuids)
+    if uuid is not None:
+        given['uuid'] = uuid
+    return [_reservation(row) for row in connection.execute(
+        _related(bool(node_uuids), uuid is not None), given)]
+
+
+@functools.cache
+def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
+    """Return the query of :func:`read_related`, put together once."""
     # SELECT ... WHERE node_uuid IN (...)
     #   UNION SELECT ... WHERE instance_uuid = ?
     #   UNION SELECT ... WHERE uuid = ?
-    parts = [sa.select(*_SHOWN).where(_r.instance_uuid == instance_uuid,
-                                      _r.immediate == 1)]
-    if node_uuids:
-        parts.append(sa.select(*_SHOWN).where(
-            _r.node_uuid.in_(node_uuids), _r.immediate == 1))
-    if uuid is not None:
-        parts.append(sa.select(*_SHOWN).where(_r.uuid == uuid,
-                                              _r.immediate == 1))
+    wanted = [_r.instance_uuid == sa.bindparam('instance')]
+    if of_nodes:
+        wanted.append(_r.node_uuid.in_(
+            sa.bindparam('uuids', expanding=True)))
+    if by_uuid:
+        wanted.append(_r.uuid == sa.bindparam('uuid'))
+    parts = [sa.select(*_SHOWN).where(each, _r.immediate == 1)
+             for each in wanted]
     # NOTE: one SELECT each, so that each goes by its own index.
-    rows = connection.execute(sa.union(*parts) if len(parts) > 1
-                              else parts[0]).all()
-    return [_reservation(row) for row in rows]
+    return sa.union(*parts) if len(parts) > 1 else parts[0]
 
 
 def read_of_nodes(connection: sa.Connection,
@@ -133,13 +146,15 @@ def insert(connection: sa.Connection,
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
         instance has one already.
     """
-    result = connection.execute(sa.insert(tables.reservations).values(
-        uuid=reservation.uuid, node_uuid=reservation.node_uuid,
-        instance_uuid=reservation.instance_uuid,
-        created_at=reservation.created_at, updated_at=reservation.updated_at,
-        expires_at=reservation.expires_at, state=reservation.state.value,
-        project_id=reservation.project_id, user_id=reservation.user_id,
-        immediate=1))
+    result = connection.execute(sa.insert(tables.reservations), {
+        'uuid': reservation.uuid, 'node_uuid': reservation.node_uuid,
+        'instance_uuid': reservation.instance_uuid,
+        'created_at': reservation.created_at,
+        'updated_at': reservation.updated_at,
+        'expires_at': reservation.expires_at,
+        'state': reservation.state.value,
+        'project_id': reservation.project_id,
+        'user_id': reservation.user_id, 'immediate': 1})
     assert result.inserted_primary_key is not None
     return dataclasses.replace(reservation, id=result.inserted_primary_key[0])
 
@@ -174,22 +189,35 @@ def read_void(connection: sa.Connection, now: datetime.datetime,
         .order_by(_r.expires_at).limit(limit))]
 
 
-def _as_read(reservation: facts.Reservation
-             ) -> list[sa.ColumnElement[bool]]:
+_READ = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
+         _r.created_at, _r.expires_at, _r.state)
+
+
+def _read(reservation: facts.Reservation) -> dict[str, Any]:
+    """Return what was read of a row, for :func:`_as_read`."""
+    return {f'read_{column.key}': getattr(reservation, column.key)
+            for column in _READ} | {'read_state': reservation.state.value}
+
+
+@functools.cache
+def _as_read(*nulls: str) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the condition that a row is the one that was read, and as it was.
 
     NOTE: uuids are chosen by clients, who may use one again.
+
+    :param nulls: the columns in which nothing was read.
     """
-    # id = ? AND uuid = ? AND node_uuid = ? AND immediate = 1
-    #   AND instance_uuid = ? AND project_id = ? AND created_at = ?
-    #   AND expires_at = ? AND state = ?
-    return [_r.id == reservation.id, _r.uuid == reservation.uuid,
-            _r.node_uuid == reservation.node_uuid, _r.immediate == 1,
-            _r.instance_uuid == reservation.instance_uuid,
-            _r.project_id == reservation.project_id,
-            _r.created_at == reservation.created_at,
-            _r.expires_at == reservation.expires_at,
-            _r.state == reservation.state.value]
+    # id = ? AND uuid = ? AND node_uuid = ? AND instance_uuid = ?
+    #   AND project_id = ? AND created_at = ? AND expires_at = ? AND state = ?
+    #   AND immediate = 1
+    return (*(column.is_(None) if column.key in nulls
+              else column == sa.bindparam(f'read_{column.key}')
+              for column in _READ), _r.immediate == 1)
+
+
+def _nulls(read: Mapping[str, Any]) -> list[str]:
+    return [name.removeprefix('read_') for name, value in read.items()
+            if value is None]
 
 
 def delete(connection: sa.Connection,
@@ -199,8 +227,10 @@ def delete(connection: sa.Connection,
     :param reservation: as it was read.
     :raises Conflict: it is no longer so.
     """
+    read = _read(reservation)
     written.check(connection.execute(sa.delete(tables.reservations).where(
-        *_as_read(reservation))), 1, f'reservation {reservation.uuid}')
+        *_as_read(*_nulls(read))), read), 1,
+        f'reservation {reservation.uuid}')
 
 
 def update_expiry(connection: sa.Connection,
@@ -235,10 +265,11 @@ def _update(connection: sa.Connection, reservation: facts.Reservation,
             now: datetime.datetime, changed: Mapping[str, Any]) -> None:
     # UPDATE reservations SET ... WHERE (it is as it was read) AND
     #   (state != 'reserved' OR expires_at > now)
+    read = _read(reservation)
     written.check(connection.execute(
         sa.update(tables.reservations)
-        .where(*_as_read(reservation), conditions.live(now))
-        .values(updated_at=now, **changed)), 1,
+        .where(*_as_read(*_nulls(read)), conditions.live(now))
+        .values(updated_at=now, **changed), read), 1,
         f'reservation {reservation.uuid}')
 
 

@@ -46,6 +46,8 @@ PROMISED = 'promised'
 BOUND = 'bound'
 #: Deployed, or with an instance.
 DEPLOYED = 'deployed'
+#: Released at that instant, since nobody has deployed it in time.
+NO_SHOW = 'no_show'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +126,28 @@ def begin(connection: sa.Connection, those: Collection[Deployment],
             {**dataclasses.asdict(each), 'kind': DEPLOYED, 'starts_at': now,
              'ended_at': None if lasts else now, 'hosts': 1,
              'running': 1 if lasts else None} for each in those])
+
+
+def note_no_shows(connection: sa.Connection, lease: leases.Lease,
+                  bookings: Collection[leases.NodeBooking],
+                  now: datetime.datetime) -> None:
+    """Write that nodes of a lease are released, which nobody has deployed.
+
+    NOTE: no booking is named, since what names one tells that its node has
+    been deployed.
+    """
+    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
+    classes: dict[str, str] = {row[0]: row[1] or '' for row in (
+        connection.execute(sa.select(_n.uuid, _n.resource_class).where(
+            _n.uuid.in_({each.node_uuid for each in bookings}))))}
+    counts = collections.Counter(
+        (each.reservation_id, classes.get(each.node_uuid, ''))
+        for each in bookings)
+    connection.execute(sa.insert(tables.usage_periods), [
+        {'reservation_id': reservation_id, 'lease_id': lease.id,
+         'project_id': lease.project_id, 'resource_class': name,
+         'kind': NO_SHOW, 'starts_at': now, 'ended_at': now, 'hosts': count}
+        for (reservation_id, name), count in counts.items()])
 
 
 def finish(connection: sa.Connection, ids: Collection[int],
@@ -212,7 +236,8 @@ def _read_over(connection: sa.Connection, begin: datetime.datetime,
     # SELECT project_id, resource_class, kind, starts_at, ended_at,
     #   expires_at, SUM(hosts) FROM usage_periods
     #   LEFT JOIN reservations ON uuid = booking_uuid
-    #   WHERE starts_at < ? AND (ended_at > ? OR running = 1)
+    #   WHERE starts_at < ? AND kind <> 'no_show'
+    #     AND (ended_at > ? OR running = 1)
     #   GROUP BY project_id, resource_class, kind, starts_at, ended_at,
     #     expires_at
     # NOTE: a node may be deployed longer than it is promised.
@@ -224,7 +249,7 @@ def _read_over(connection: sa.Connection, begin: datetime.datetime,
                 sa.select(*columns, sa.func.sum(_p.hosts))
                 .select_from(tables.usage_periods.outerjoin(
                     tables.reservations, _r.uuid == _p.booking_uuid))
-                .where(_p.starts_at < end,
+                .where(_p.starts_at < end, _p.kind != NO_SHOW,
                        sa.or_(_p.ended_at > begin, _p.running == 1), whose)
                 .group_by(*columns))):
         until = min((time for time in (ended, expires) if time is not None),

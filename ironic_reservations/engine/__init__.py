@@ -25,8 +25,11 @@ from ironic_reservations.clouds import placement as placement_client
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import connection
 from ironic_reservations.db import lease_parts
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import unfinished
+from ironic_reservations.engine import unwritten
 from ironic_reservations.engine.snapshots import cache
 
 
@@ -39,12 +42,14 @@ class Engine:
         itself.
     :ivar snapshots: what this process knows of all hosts,
     :ivar lease_parts: and of leases that were listed.
+    :ivar unwritten: what it has yet to write of requests.
     :ivar ironic: Ironic as seen by this service; ``None`` where the mirror
         is all that there is (tools, tests of the timeline).
     :ivar placement: where promised nodes are held; ``None`` where they are
         not.
     :ivar nova: where leases of instances get their flavors; ``None`` where
         they get none.
+    :ivar unsent: notices that this process has claimed, and does not send.
     """
 
     conf: cfg.ConfigOpts
@@ -58,6 +63,10 @@ class Engine:
     timer: clock_module.Timer = clock_module.elapsed
     lease_parts: lease_parts.KnownParts = dataclasses.field(
         default_factory=lease_parts.KnownParts)
+    unsent: unfinished.Unfinished[db_outbox.Taken] = dataclasses.field(
+        default_factory=unfinished.Unfinished)
+    unwritten: unwritten.Unwritten = dataclasses.field(
+        default_factory=unwritten.Unwritten)
 
     def serialized(self) -> Engine:
         """Return this engine for workers that use the database in turn."""

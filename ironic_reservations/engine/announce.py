@@ -59,6 +59,8 @@ MOVED_EARLIER = 'moved_earlier'
 NO_SHOW = 'no_show'
 #: Nodes that a lease has are booked for maintenance.
 MAINTENANCE = 'maintenance'
+#: The owner of nodes that a lease has wants them back after it.
+ASKED_BACK = 'asked_back'
 #: A request that came late was carried out on a node of another's.
 OVERTAKEN = 'overtaken'
 

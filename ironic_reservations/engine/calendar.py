@@ -96,7 +96,13 @@ class Found:
                 for each in self._hosts.classes
                 if wanted.takes(each.name)],
             shown if wanted.rows else None, rows.leases, self._more,
-            rows.windows)
+            rows.windows, self._lent_until())
+
+    def _lent_until(self) -> int | None:
+        if not self._loan.hosts:
+            return None
+        return max(0, calendar_rows.second(
+            self._loan.until, instants.instant(self._wanted.start)))
 
 
 class Calendars:
@@ -136,7 +142,7 @@ class Calendars:
     def _sequence(self, wanted: calendar.Wanted,
                   viewer: calendar.Viewer) -> str:
         snapshot = self._snapshot()
-        page, _ = self._page(snapshot, wanted)
+        page, _ = self._page(snapshot, wanted, viewer)
         on_nodes = _on_nodes(page)
         generations: Mapping[str, int] = {}
         if on_nodes:
@@ -149,7 +155,7 @@ class Calendars:
     def _look(self, wanted: calendar.Wanted,
               viewer: calendar.Viewer) -> Found:
         snapshot = self._snapshot()
-        page, more = self._page(snapshot, wanted)
+        page, more = self._page(snapshot, wanted, viewer)
         on_nodes = _on_nodes(page)
         named: Mapping[str, leases.NamedLease] = {}
         if on_nodes:
@@ -200,7 +206,8 @@ class Calendars:
             found = self._hosts = _Hosts(snapshot.standings, self._rack)
         return found
 
-    def _page(self, snapshot: snapshots.Snapshot, wanted: calendar.Wanted
+    def _page(self, snapshot: snapshots.Snapshot, wanted: calendar.Wanted,
+              viewer: calendar.Viewer
               ) -> tuple[list[calendar_rows.Promised], bool]:
         """Return a page of hosts, and whether there is another one.
 
@@ -215,10 +222,14 @@ class Calendars:
             there = there[:wanted.limit]
         else:
             chosen, more = frozenset(wanted.nodes), False
-            there = [each for each in after if each.host.node.uuid in chosen]
+            there = [each for each in after
+                     if each[1].host.node.uuid in chosen]
+        lent = (snapshot.loans.to(viewer.project_id) if wanted.loans
+                else 0)
         return [calendar_rows.promised(here, wanted, snapshot.now,
-                                       snapshot.state.margin)
-                for here in there], more
+                                       snapshot.state.margin,
+                                       bool(lent >> number & 1))
+                for number, here in there], more
 
 
 @dataclasses.dataclass(frozen=True)
@@ -292,22 +303,28 @@ class _Hosts:
         return [found[name] for name in sorted(
             found, key=lambda name: name or '')]
 
-    def after(self, wanted: calendar.Wanted) -> Iterator[standing.Standing]:
-        """Yield the hosts that a page may have, in their order."""
+    def after(self, wanted: calendar.Wanted
+              ) -> Iterator[tuple[int, standing.Standing]]:
+        """Yield the hosts that a page may have, in their order.
+
+        Each with its number in the snapshot.
+        """
         ids, there = self._ordered
         for place in range(bisect.bisect_right(ids, wanted.marker or 0),
                            len(there)):
-            host = there[place].host
+            host = there[place][1].host
             if (wanted.takes(host.node.resource_class)
                     and wanted.rack in (None,
                                         calendar.rack(host, self._rack))):
                 yield there[place]
 
     @functools.cached_property
-    def _ordered(self) -> tuple[list[int], list[standing.Standing]]:
-        there = sorted((here for here in self.standings if here is not None),
-                       key=lambda here: here.host.id)
-        return [here.host.id for here in there], there
+    def _ordered(self) -> tuple[list[int],
+                                list[tuple[int, standing.Standing]]]:
+        there = sorted(((number, here) for number, here
+                        in enumerate(self.standings) if here is not None),
+                       key=lambda each: each[1].host.id)
+        return [here.host.id for _, here in there], there
 
 
 class _Free:

@@ -59,12 +59,14 @@ class Promised:
 
     :ivar maintained: when maintenance windows have it.
     :ivar condition: one of :data:`calendar.CONDITIONS`.
+    :ivar lent: whether it is another project's than the viewer's.
     """
 
     host: leases.Host
     promises: Sequence[Promise]
     maintained: Sequence[Maintained]
     condition: str
+    lent: bool
 
     @property
     def reservation_ids(self) -> frozenset[str]:
@@ -82,14 +84,15 @@ def second(instant: int, origin: int) -> int:
 
 
 def promised(here: standing.Standing, wanted: calendar.Wanted,
-             now: datetime.datetime, margin: int) -> Promised:
+             now: datetime.datetime, margin: int, lent: bool) -> Promised:
     """Return what of a host is promised within a window.
 
     :param margin: for cleaning, in microseconds.
+    :param lent: whether it is another project's than the viewer's.
     """
     return Promised(
         here.host, list(_promises(here, wanted, now, margin)),
-        list(_maintained(here, wanted, now)), condition(here))
+        list(_maintained(here, wanted, now)), condition(here), lent)
 
 
 def condition(here: standing.Standing) -> str:
@@ -184,7 +187,7 @@ class Rows:
             amounts[key] = amounts.get(key, 0) + share
         return calendar.Row(
             here.host, here.condition,
-            known(here, self._viewer, self._named),
+            known(here, self._viewer, self._named), here.lent,
             [calendar.Booking(*key, amount)
              for key, amount in amounts.items()],
             [calendar.Maintenance(each.start, each.end, int(each.has_host),

@@ -19,6 +19,7 @@ import dataclasses
 
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import placement_drift
@@ -45,6 +46,8 @@ class Live:
         answer, in seconds.
     :ivar leased: how many nodes leases have, and how many of them are
         deployed, by class.
+    :ivar draining: how many nodes have not been put in maintenance yet,
+        although they should have been.
     """
 
     reservations: Mapping[facts.State, int]
@@ -52,6 +55,7 @@ class Live:
     uncertain: int
     uncertain_for: float
     leased: Mapping[str, tuple[int, int]]
+    draining: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,9 +95,10 @@ def live(engine: Engine) -> Live:
         standing = db_lease_work.count(connection)
         overdue, since = db_passages.count_overdue(connection, now)
         leased = db_usage_periods.count_now(connection, now)
+        draining = db_maintenance.count_late(connection, now)
     return Live(reservations, standing, overdue,
                 0 if since is None else (now - since).total_seconds(),
-                leased)
+                leased, draining)
 
 
 def held(engine: Engine) -> Held:

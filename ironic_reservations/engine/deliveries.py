@@ -24,7 +24,6 @@ import dataclasses
 import datetime
 import enum
 import random
-import uuid as uuid_module
 
 from oslo_log import log
 
@@ -32,7 +31,7 @@ from ironic_reservations.clouds import posting
 from ironic_reservations.clouds import within
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
+from ironic_reservations.engine import outbox_claims
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import notices
 
@@ -75,6 +74,7 @@ def deliver(engine: Engine, receiver: Receiver,
     :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
+    outbox_claims.let_go(engine)
     taken = 0
     while goes_on():
         sent, more = _batch(engine, receiver, goes_on)
@@ -94,69 +94,51 @@ def _batch(engine: Engine, receiver: Receiver,
                                  receiver.target, now, BATCH)
     if not ids:
         return 0, False
-    token = str(uuid_module.uuid4())
-    with engine.database.write() as connection:
-        left = db_outbox.take(connection, ids, token, now, now +
-                              datetime.timedelta(
-                                  seconds=options.claim_ttl
-                                  + receiver.timeout))
+    batch = outbox_claims.take(engine, ids,
+                               options.claim_ttl + receiver.timeout)
+    left = list(batch.notices)
     outcomes: list[_Outcome] = []
     try:
         # NOTE: by this process's own timer, and from before the claim: what
         # is begun now is over before others may begin.
         while left and goes_on() and (
                 engine.timer() - begun <= options.claim_ttl / 2):
-            outcomes.append(_send(engine, receiver, left.pop(0), token))
+            now = engine.clock()
+            outcomes.append(_send(engine, receiver, batch, left.pop(0), now))
             if outcomes[-1] is _Outcome.SILENCE:
                 break
     finally:
         # NOTE: also where the database was lost: that it was for a moment
         # need not have them wait until the claim ends.
-        if left:
-            with engine.database.write() as connection:
-                db_outbox.drop(connection, [notice.id for notice in left],
-                               token)
+        outbox_claims.drop(engine, batch, left)
     whole = (len(outcomes) == len(ids)
              and outcomes[-1] is not _Outcome.SILENCE)
     return outcomes.count(_Outcome.TAKEN), whole
 
 
-def _send(engine: Engine, receiver: Receiver, notice: notices.Notice,
-          token: str) -> _Outcome:
+def _send(engine: Engine, receiver: Receiver, batch: outbox_claims.Batch,
+          notice: notices.Notice, now: datetime.datetime) -> _Outcome:
     """Send a notice and mark it."""
-    now = engine.clock()
     try:
         receiver.post(notice, now)
     except posting.Undelivered as exc:
-        _put_off(engine, notice, token, str(exc))
+        _put_off(engine, batch, notice, str(exc))
         return (_Outcome.DECLINED if isinstance(exc, posting.Declined)
                 else _Outcome.SILENCE)
     except Exception as exc:
         # NOTE: a notice that nobody can make sense of holds up no other.
         LOG.exception('The notice %s could not be posted', notice.notice_id)
-        _put_off(engine, notice, token, within.one_line(exc))
+        _put_off(engine, batch, notice, within.one_line(exc))
         return _Outcome.DECLINED
-    # NOTE: again where another one is in the way, since it would be sent
-    # again; and marked twice is as good as once.
-    retry.until_committed(lambda: _mark(engine, notice, token),
-                          repeatable=True)
+    outbox_claims.finish(engine, batch, [notice], notices.Outcome.DELIVERED)
     return _Outcome.TAKEN
 
 
-def _put_off(engine: Engine, notice: notices.Notice, token: str,
-             complaint: str) -> None:
+def _put_off(engine: Engine, batch: outbox_claims.Batch,
+             notice: notices.Notice, complaint: str) -> None:
     wait = lease_cycle.backoff(
         notice.attempts + 1, engine.conf.notices.max_backoff, random.random())
     LOG.warning('The notice %s (%s of the lease %s) will be posted again in '
                 '%.0f s: %s', notice.notice_id, notice.kind, notice.lease_id,
                 wait, complaint)
-    with engine.database.write() as connection:
-        db_outbox.put_off(
-            connection, [notice.id], token,
-            engine.clock() + datetime.timedelta(seconds=wait), complaint)
-
-
-def _mark(engine: Engine, notice: notices.Notice, token: str) -> None:
-    with engine.database.write() as connection:
-        db_outbox.finish(connection, [notice.id], token,
-                         notices.Outcome.DELIVERED, engine.clock())
+    outbox_claims.put_off(engine, batch, [notice], wait, complaint)

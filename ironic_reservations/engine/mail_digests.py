@@ -29,7 +29,6 @@ import email.utils
 import hashlib
 import pathlib
 import random
-import uuid as uuid_module
 
 from oslo_log import log
 
@@ -39,7 +38,7 @@ from ironic_reservations.clouds import within
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notice_text
-from ironic_reservations.engine import retry
+from ironic_reservations.engine import outbox_claims
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.lifecycle import mail_digests
 from ironic_reservations.model import notices
@@ -60,6 +59,7 @@ def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
     :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
+    outbox_claims.let_go(engine)
     with engine.database.read() as connection:
         persons = db_outbox.read_persons(connection, engine.clock())
     taken = 0
@@ -85,36 +85,31 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
     if due is None or now < max(due, *(each.due_at for each in waiting)) or (
             any(each.claimed for each in waiting)):
         return False
-    token = str(uuid_module.uuid4())
-    with engine.database.write() as connection:
-        mine = db_outbox.take(
-            connection, [each.id for each in waiting[:LONGEST]], token, now,
-            now + datetime.timedelta(
-                seconds=options.claim_ttl + 2 * options.mail_timeout))
-    # NOTE: asked once more, since all of this may have taken its time.
-    if not mine or not goes_on():
-        with engine.database.write() as connection:
-            db_outbox.drop(connection, [each.id for each in mine], token)
+    batch = outbox_claims.take(
+        engine, [each.id for each in waiting[:LONGEST]],
+        options.claim_ttl + 2 * options.mail_timeout)
+    mine = batch.notices
+    begins = False
+    try:
+        # NOTE: asked once more, since all of this may have taken its time.
+        begins = bool(mine) and goes_on()
+    finally:
+        if not begins:
+            outbox_claims.drop(engine, batch, mine)
+    if not begins:
         return False
-    ids = [each.id for each in mine]
     try:
         outcome = _mail(engine, mine, len(waiting) - len(mine), now)
     except (mail.Unsent, mail_addresses.Unknown) as exc:
-        _put_off(engine, mine, token, str(exc))
+        _put_off(engine, batch, str(exc))
         return False
     except Exception as exc:
         # NOTE: what nobody can make sense of holds up no other person's.
         LOG.exception('Notices to the user %s could not be mailed',
                       mine[0].user_id)
-        _put_off(engine, mine, token, within.one_line(exc))
+        _put_off(engine, batch, within.one_line(exc))
         return False
-
-    def mark() -> None:
-        with engine.database.write() as connection:
-            db_outbox.finish(connection, ids, token, outcome, engine.clock())
-    # NOTE: again where another one is in the way, since it would be mailed
-    # again; and marked twice is as good as once.
-    retry.until_committed(mark, repeatable=True)
+    outbox_claims.finish(engine, batch, mine, outcome)
     return outcome is notices.Outcome.DELIVERED
 
 
@@ -170,14 +165,12 @@ def _server(engine: Engine) -> mail.Server:
         password)
 
 
-def _put_off(engine: Engine, told: Sequence[notices.Notice], token: str,
+def _put_off(engine: Engine, batch: outbox_claims.Batch,
              complaint: str) -> None:
+    told = batch.notices
     wait = lease_cycle.backoff(
         max(each.attempts for each in told) + 1,
         engine.conf.notices.max_backoff, random.random())
     LOG.warning('%d notices to the user %s will be mailed again in %.0f s: '
                 '%s', len(told), told[0].user_id, wait, complaint)
-    with engine.database.write() as connection:
-        db_outbox.put_off(
-            connection, [each.id for each in told], token,
-            engine.clock() + datetime.timedelta(seconds=wait), complaint)
+    outbox_claims.put_off(engine, batch, told, wait, complaint)

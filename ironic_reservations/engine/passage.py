@@ -308,8 +308,25 @@ def may_be_gone(engine: Engine, passage: Passage) -> bool:
 
     NOTE: a reconciler looks at its row after the other half, not before.
     """
-    return engine.timer() >= passage.deadline + float(
-        engine.conf.guard.passage_timeout) / 2
+    return engine.timer() >= _kept_until(engine, passage)
+
+
+def _kept_until(engine: Engine, passage: Passage) -> float:
+    return passage.deadline + float(engine.conf.guard.passage_timeout) / 2
+
+
+def write_later(engine: Engine, passage: Passage,
+                write: Callable[[], object],
+                exc: Exception) -> None:
+    """Have what is known of a request written once the database is back.
+
+    :param write: does it.
+    :param exc: why it could not be done now.
+    """
+    LOG.warning('What became of a request for node %s could not be written '
+                'down. It is tried again every few seconds, and then left to '
+                'the reconciler: %s', passage.node_uuid, exc)
+    engine.unwritten.leave(_kept_until(engine, passage), write)
 
 
 def check_in_time(engine: Engine, passage: Passage) -> None:
@@ -317,19 +334,32 @@ def check_in_time(engine: Engine, passage: Passage) -> None:
 
     :raises HandedOverLate: it is; nothing has been sent.
     """
-    if engine.timer() < passage.deadline:
-        return
-    LOG.warning('A request for node %s was held up for too long before it was '
-                'handed to Ironic, so it was not sent', passage.node_uuid)
     try:
-        close(engine, passage, False)
-    except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        LOG.warning('The reconciler has to find out that a request was not '
-                    'sent: %s', exc)
+        check_timer(engine, passage.deadline, f'node {passage.node_uuid}')
+    except errors.HandedOverLate:
+        try:
+            close(engine, passage, False)
+        except (errors.DatabaseUnavailable, errors.Contention) as exc:
+            write_later(engine, passage,
+                        lambda: close(engine, passage, False), exc)
+        raise
+
+
+def check_timer(engine: Engine, deadline: float, what: str) -> None:
+    """Check, right before it is handed over, that a request is not late.
+
+    :param deadline: by the timer of the engine.
+    :param what: the request is for.
+    :raises HandedOverLate: it is; nothing has been sent.
+    """
+    if engine.timer() < deadline:
+        return
+    LOG.warning('A request for %s was held up for too long before it was '
+                'handed to Ironic, so it was not sent', what)
     raise errors.HandedOverLate(
-        f'The request for node {passage.node_uuid} was held up in this '
-        'service for so long that the node may have been promised to others. '
-        'Nothing was sent to Ironic; try again.')
+        f'The request for {what} was held up in this service for so long '
+        'that the node may have been promised to others. Nothing was sent to '
+        'Ironic; try again.')
 
 
 def doubt(engine: Engine, passage: Passage) -> None:
@@ -341,14 +371,16 @@ def doubt(engine: Engine, passage: Passage) -> None:
               'Ironic did not answer or failed. The node is promised to '
               'nobody until the outcome is known.',
               passage.node_uuid)
-    try:
+    def write() -> None:
         with engine.database.write() as connection:
             db_passages.mark(connection, passage.token, passage.node_uuid,
                              in_flight.State.UNCERTAIN, engine.clock())
+    try:
+        write()
     except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
         # NOTE: the row is there, and nothing takes it away but the
-        # reconciler; it only looks later.
-        LOG.warning('The uncertain outcome could not be recorded: %s', exc)
+        # reconciler; without this, it only looks later.
+        write_later(engine, passage, write, exc)
 
 
 def accept(engine: Engine, passage: Passage) -> bool:

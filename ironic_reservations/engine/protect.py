@@ -27,23 +27,31 @@ from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 
+#: For so many seconds what was read of a node counts that is not kept for a
+#: request.
+FRESH = 5.0
+#: By so many seconds two processes may be apart about what time it is.
+_APART = 1.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Holding:
     """Who has a node.
 
     :ivar held: its live reservation.
-    :ivar bookings: the leases that have it.
+    :ivar bookings: the leases that have it, and those that are about to.
+    :ivar deadline: until when that counts, by the timer of the engine.
     """
 
     node_uuid: str
     now: datetime.datetime
     held: facts.Reservation | None
     bookings: tuple[leases.NodeBooking, ...]
+    deadline: float
 
     @property
     def anybody(self) -> bool:
-        """Return whether somebody has it."""
+        """Return whether somebody has it, or is about to."""
         return self.held is not None or bool(self.bookings)
 
     @property
@@ -71,10 +79,21 @@ def look(engine: Engine, node_uuid: str) -> Holding:
 
     :raises DatabaseUnavailable: it cannot be known.
     """
+    # NOTE: taken before anything is read: whoever stands still does not
+    # notice.
+    begun = engine.timer()
     now = engine.clock()
+    soon = now + datetime.timedelta(seconds=FRESH + _APART)
     with engine.database.read() as connection:
-        held, bookings = holders.read(connection, node_uuid, now)
-    return Holding(node_uuid, now, held, tuple(bookings))
+        held, bookings = holders.read(connection, node_uuid, now, soon)
+    changes = [each for booking in bookings
+               for each in (booking.starts_at, booking.ends_at)]
+    if held is not None and held.state is facts.State.RESERVED:
+        changes.append(held.expires_at)
+    lasts = min(((each - now).total_seconds() - _APART for each in changes
+                 if each > now), default=FRESH)
+    return Holding(node_uuid, now, held, tuple(bookings),
+                   begun + min(FRESH, lasts))
 
 
 def keep(engine: Engine, node_uuid: str,
@@ -97,7 +116,7 @@ def keep(engine: Engine, node_uuid: str,
             held, bookings = holders.read(connection, node_uuid, now)
             void = None if held is not None else db_reservations.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid)
-        Holding(node_uuid, now, held, tuple(bookings)).check(actor)
+        Holding(node_uuid, now, held, tuple(bookings), deadline).check(actor)
         # NOTE: a node that is not mirrored yet is nobody's.
         return passages.open_for_change(
             engine, node or facts.Node(node_uuid, provision_state=None),

@@ -111,9 +111,12 @@ def _void(engine: Engine, ticket: Ticket) -> bool:
     try:
         return retry.until_committed(attempt)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        LOG.info('The ticket for node %s could not be closed, and is left to '
-                 'the reconciler: %s',
+        LOG.info('The ticket for node %s could not be closed; it is tried '
+                 'again every few seconds until it ends by itself: %s',
                  ticket.node_uuid, exc)
+        engine.unwritten.leave(
+            engine.timer() + float(engine.conf.guard.passage_timeout),
+            attempt)
         return False
 
 

@@ -17,7 +17,7 @@ What is not known is never taken for done, nor for not done.
 
 from __future__ import annotations
 
-from oslo_log import log
+from collections.abc import Callable
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
@@ -29,8 +29,6 @@ from ironic_reservations.guard import inward
 from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
-
-LOG = log.getLogger(__name__)
 
 
 def pass_on(engine: Engine, app: wsgi.Application, passage: passages.Passage,
@@ -56,6 +54,19 @@ def pass_on(engine: Engine, app: wsgi.Application, passage: passages.Passage,
     else:
         close(engine, passage, False)
     return answer
+
+
+def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
+                what: str, request: wsgi.Environ) -> wsgi.Answer:
+    """Return what Ironic answers to a request that nothing is kept for.
+
+    :param deadline: until when what it was judged by counts, by the timer of
+        the engine.
+    :param what: the request is for.
+    :raises HandedOverLate: it stood still for too long, and was not sent.
+    """
+    passages.check_timer(engine, deadline, what)
+    return inward.call(app, request)
 
 
 def close(engine: Engine, passage: passages.Passage, succeeded: bool,
@@ -96,7 +107,8 @@ def accept(engine: Engine, passage: passages.Passage) -> None:
     try:
         kept = passages.accept(engine, passage)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        _left(engine, passage, exc)
+        _leave(engine, passage, exc,
+               lambda: passages.accept(engine, passage))
         return
     if not kept:
         overtaken.settle_allocation(engine, passage)
@@ -112,20 +124,22 @@ def _close(engine: Engine, passage: passages.Passage, succeeded: bool,
     try:
         return passages.close(engine, passage, succeeded, node)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        _left(engine, passage, exc, succeeded)
+        # NOTE: by then, what the node was is old.
+        _leave(engine, passage, exc,
+               lambda: passages.close(engine, passage, succeeded), succeeded)
         return True
 
 
-def _left(engine: Engine, passage: passages.Passage,
-          exc: errors.ReservationError, succeeded: bool = True) -> None:
-    """Leave a passage to the reconciler; what Ironic answered is true.
+def _leave(engine: Engine, passage: passages.Passage,
+           exc: errors.ReservationError, write: Callable[[], bool],
+           succeeded: bool = True) -> None:
+    """Have an answer written later; it is true already.
 
+    :param write: does it.
     :raises OutcomeUnknown: Ironic carried the request out, and the passage
         may be gone.
     """
     if succeeded and passages.may_be_gone(engine, passage):
         with overtaken.told_if_lost(passage):
             raise exc
-    LOG.warning('The passage of node %s could not be closed, and is left to '
-                'the reconciler: %s',
-                passage.node_uuid, exc)
+    passages.write_later(engine, passage, write, exc)

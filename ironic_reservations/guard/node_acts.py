@@ -44,6 +44,7 @@ class Act(enum.StrEnum):
     VIF = 'vif'
     INSTANCE_INFO = 'instance_info'
     DRIVER_INFO = 'driver_info'
+    LESSEE = 'lessee'
     CONSOLE = 'console'
     NMI = 'nmi'
     RAID = 'raid'
@@ -99,7 +100,8 @@ _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
                Act.MAINTENANCE: frozenset(('reason',))}
 #: Fields that a PATCH of a node writes, by what their names contain.
 _FIELDS = {'maintenance': Act.MAINTENANCE, 'retired': Act.RETIRED,
-           'instance_info': Act.INSTANCE_INFO, 'driver_info': Act.DRIVER_INFO}
+           'instance_info': Act.INSTANCE_INFO, 'driver_info': Act.DRIVER_INFO,
+           'lessee': Act.LESSEE}
 
 
 def classify(method: str, names: Sequence[str], clean: bool, query: str,

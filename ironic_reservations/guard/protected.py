@@ -15,6 +15,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+import dataclasses
+import math
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -34,6 +36,20 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
+
+
+@dataclasses.dataclass(frozen=True)
+class _Judged:
+    """A request that may be passed to Ironic, for some seconds.
+
+    :ivar what: it is for.
+    :ivar deadline: until when, by the timer of the engine.
+    :ivar held: whether somebody has the node; then Ironic knows the caller.
+    """
+
+    what: str
+    deadline: float = math.inf
+    held: bool = True
 
 
 class Protected:
@@ -72,18 +88,18 @@ class Protected:
         :returns: the uuid of the node, where there is one, and the answer.
         """
         if asked.of_allocation:
-            uuid, node = self._resolver.node_of_allocation(environ,
-                                                           asked.ident)
-            if node is not None:
-                self.check(environ, node.uuid, (asked.act,), node)
-            return None if node is None else node.uuid, inward.call(
-                self._app, _readdressed(environ, f'/v1/allocations/{uuid}'))
+            return self._free(environ, asked)
         node = None
         uuid = resolve.canonical(asked.ident)
         takes_away = asked.act in node_acts.TAKES_AWAY
-        if takes_away or not uuidutils.is_uuid_like(uuid):
+        follows = not takes_away and inward.has_body(environ)
+        if takes_away or follows or not uuidutils.is_uuid_like(uuid):
             node = self._resolver.node(environ, uuid)
             uuid = node.uuid
+        if follows:
+            # NOTE: not before its sender is known, and not after the look at
+            # who has the node: it may take its time.
+            inward.read_body(environ, self._limits.other)
         path = '/'.join((inward.node_path(uuid), *asked.below))
         if takes_away:
             assert node is not None
@@ -94,10 +110,31 @@ class Protected:
                                          _readdressed(environ, path))
             return uuid, self._change(node, actor,
                                       self._rebuilt(environ, path))
-        held = self.check(environ, uuid, (asked.act,), node)
-        return uuid, inward.call(
-            self._app, self._rebuilt(environ, path) if held
-            else _readdressed(environ, path))
+        judged = self._judge(environ, uuid, (asked.act,), node)
+        return uuid, self._pass(judged, (
+            self._rebuilt(environ, path) if judged.held
+            else _readdressed(environ, path)))
+
+    def _free(self, environ: wsgi.Environ, asked: node_acts.NodeAct
+              ) -> tuple[str | None, wsgi.Answer]:
+        """Have Ironic delete an allocation, and so free its node."""
+        if inward.has_body(environ):
+            self._resolver.node_of_allocation(environ, asked.ident)
+            inward.read_body(environ, self._limits.other)
+        deadline = self._engine.timer() + protect.FRESH
+        uuid, node = self._resolver.node_of_allocation(environ, asked.ident)
+        judged = _Judged(f'allocation {uuid}', deadline)
+        if node is not None:
+            judged = self._judge(environ, node.uuid, (asked.act,), node)
+            # NOTE: later on, it may be on another node.
+            judged = dataclasses.replace(
+                judged, deadline=min(deadline, judged.deadline))
+        return None if node is None else node.uuid, self._pass(
+            judged, _readdressed(environ, f'/v1/allocations/{uuid}'))
+
+    def _pass(self, judged: _Judged, request: wsgi.Environ) -> wsgi.Answer:
+        return carry.pass_judged(self._engine, self._app, judged.deadline,
+                                 judged.what, request)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act],
@@ -110,8 +147,8 @@ class Protected:
         :raises ReservationError: the caller may not, or nobody knows.
         """
         if node_acts.TAKES_AWAY.isdisjoint(acts):
-            self.check(environ, node.uuid, acts, node)
-            return inward.call(self._app, request)
+            return self._pass(
+                self._judge(environ, node.uuid, acts, node), request)
         actor = self._actor(node, _proof(environ))
         return (inward.call(self._app, request) if actor.administers
                 else self._change(node, actor, request))
@@ -128,32 +165,39 @@ class Protected:
         return self._failed.limited(node, None, lambda: carry.change(
             self._engine, self._app, node.uuid, actor, request))
 
-    def check(self, environ: wsgi.Environ, node_uuid: str,
-              acts: Collection[node_acts.Act],
-              node: callers.Node | None = None) -> bool:
+    def _judge(self, environ: wsgi.Environ, node_uuid: str,
+               acts: Collection[node_acts.Act],
+               node: callers.Node | None = None) -> _Judged:
         """Raise unless the caller may do something to a node.
 
         :param node: as the caller sees it, where that is known.
-        :returns: whether somebody has it; then Ironic knows the caller.
         :raises ProofRequired: somebody has it, and no proof was shown.
         :raises ProofInvalid: not by what was shown.
         :raises DatabaseUnavailable: it cannot be known, and the caller is no
             administrator.
         """
         proof = _proof(environ)
+        what = f'node {node_uuid}'
         try:
             holding = protect.look(self._engine, node_uuid)
+            if holding.anybody and node is None:
+                # NOTE: who asks is found out by a request, so that who has
+                # the node is looked at once more.
+                node = self._resolver.node(environ, node_uuid)
+                holding = protect.look(self._engine, node_uuid)
         except errors.DatabaseUnavailable:
             node = node or self._resolver.node(environ, node_uuid)
             if self._callers.actor(node, admit.Claim()).administers:
-                return True
+                return _Judged(what)
             raise
         if not holding.anybody:
-            return False
-        node = node or self._resolver.node(environ, node_uuid)
-        holding.check(self._actor(node, proof),
-                      frees=node_acts.Act.ALLOCATION in acts)
-        return True
+            return _Judged(what, holding.deadline, held=False)
+        assert node is not None
+        actor = self._actor(node, proof)
+        holding.check(actor, frees=node_acts.Act.ALLOCATION in acts)
+        # NOTE: an administrator may, whoever has the node by then.
+        return _Judged(what) if actor.administers else _Judged(
+            what, holding.deadline)
 
     def _actor(self, node: callers.Node,
                proof: str | None) -> protection.Actor:

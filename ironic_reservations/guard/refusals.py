@@ -40,8 +40,7 @@ def refuse(exc: Exception, environ: wsgi.Environ
     error = api_errors.translated(exc, environ)
     LOG.info('[%s] The guard refused %s %s: %s', request_id,
              logged.quoted(environ.get('REQUEST_METHOD')),
-             logged.quoted(environ.get('PATH_INFO')),
-             error.code)
+             logged.path(environ), error.code)
     status, body = faults.render(error, request_id)
     later = ([] if error.retry_after is None
              else [('Retry-After', str(error.retry_after))])

@@ -25,6 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine import protect
 from ironic_reservations.engine import tickets
 from ironic_reservations.engine.maintenance import permitted
 from ironic_reservations.guard import bodies
@@ -38,8 +39,6 @@ LOG = log.getLogger(__name__)
 #: Larger, and deeper, than any of ours.
 _MAX_BODY = 4096
 _DEEPEST = 4
-#: For so many seconds what has been read of a node's maintenance counts.
-_FRESH = 5.0
 _NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
                    r'(?P<below>/states/provision|/maintenance)?')
 _TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT}
@@ -104,7 +103,7 @@ class Gate:
         :raises TicketInvalid: an operator has changed it.
         :raises IronicUnavailable: Ironic does not show it.
         """
-        soon = min(passage.deadline, self.engine.timer() + _FRESH)
+        soon = min(passage.deadline, self.engine.timer() + protect.FRESH)
         try:
             shown = inward.call(self._app, inward.asking(
                 environ, inward.node_path(passage.node_uuid),
@@ -127,8 +126,9 @@ class Gate:
         try:
             kept = tickets.close(self.engine, passage)
         except (errors.DatabaseUnavailable, errors.Contention) as exc:
-            LOG.warning('The ticket for node %s could not be closed, and is '
-                        'left to the reconciler: %s', passage.node_uuid, exc)
+            passages.write_later(
+                self.engine, passage,
+                lambda: tickets.close(self.engine, passage), exc)
             return
         if not kept:
             LOG.error(

@@ -28,11 +28,13 @@ from ironic_reservations.model import node_condition
 
 #: What a host is that the operator has closed.
 CLOSED = 'closed'
+#: What a host in transition is that is being cleaned.
+CLEANING = node_condition.CLEANING
 #: What a host is that a maintenance window has, and that is not broken
 #: besides.
 MAINTENANCE = 'maintenance'
 CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED,
-              MAINTENANCE)
+              MAINTENANCE, CLEANING)
 
 
 class Had(enum.IntEnum):
@@ -173,11 +175,13 @@ class Row:
     """A host.
 
     :ivar named: whether the viewer may know which node it is.
+    :ivar lent: whether another project owns it, and lends it to the viewer.
     """
 
     host: leases.Host
     condition: str
     named: bool
+    lent: bool
     bookings: Sequence[Booking]
     maintenances: Sequence[Maintenance] = ()
 
@@ -191,6 +195,8 @@ class Calendar:
     :ivar leases: those of the bookings, each once.
     :ivar more: whether there is another page of rows.
     :ivar windows: the maintenance windows in the rows, each once.
+    :ivar lent_until: the second from which on owners can have back what they
+        lend to the viewer; ``None``: nobody can within the window.
     """
 
     classes: Sequence[Steps] | None
@@ -198,6 +204,7 @@ class Calendar:
     leases: Sequence[leases.NamedLease]
     more: bool
     windows: Sequence[maintenance.Purpose] = ()
+    lent_until: int | None = None
 
 
 def rack(host: leases.Host, name: str) -> str:
@@ -225,4 +232,7 @@ def condition(host: leases.Host, maintained: bool = False) -> str:
             node_condition.of(dataclasses.replace(
                 host.node, maintenance=False)) is not found):
         return MAINTENANCE
+    if (found is node_condition.Condition.TRANSITION
+            and node_condition.cleans(host.node)):
+        return CLEANING
     return found.value

@@ -403,10 +403,26 @@ class WishChange:
 
 
 @dataclasses.dataclass(frozen=True)
+class OpenDates:
+    """What changes of the dates that a lease leaves open; ``None``, nothing.
+
+    :ivar between: it does not start before the first, nor end after the
+        second.
+    :ivar duration: how long it lasts.
+    :ivar fix_before: so many seconds before its planned start it is fixed.
+    """
+
+    between: tuple[datetime.datetime, datetime.datetime] | None = None
+    duration: datetime.timedelta | None = None
+    fix_before: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class LeaseChange:
     """What changes for a lease; ``None``, nothing.
 
     :ivar heal: whether nodes that broke are to be replaced now.
+    :ivar opened: what changes of dates that are left open.
     """
 
     name: str | None = None
@@ -415,3 +431,4 @@ class LeaseChange:
     before_end: datetime.datetime | None = None
     wishes: tuple[WishChange, ...] = ()
     heal: bool = False
+    opened: OpenDates | None = None

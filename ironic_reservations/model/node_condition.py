@@ -25,6 +25,8 @@ from typing import Protocol
 
 #: The one state in which Ironic gives a node to whoever asks.
 AVAILABLE = 'available'
+#: The state in which Ironic cleans a node, and what it is then.
+CLEANING = 'cleaning'
 #: The state that the mirror gives a host which is no more: a node that Ironic
 #: has no longer, or a compute host that Placement has no longer.
 GONE = 'gone'
@@ -59,6 +61,7 @@ class _State:
         knows.
     :ivar works: whether a conductor, or the node, is at work on something
         else, which ends by itself.
+    :ivar cleans: whether the node is being cleaned.
     :ivar lost: whether nothing of a tenant is left on a node that has no
         instance, so that only an operator brings it back.
     """
@@ -70,10 +73,11 @@ class _State:
     stays: bool = False
     lost: bool = False
     works: bool = False
+    cleans: bool = False
 
 
 _TRANSITION = _State(Condition.TRANSITION)
-_CLEANED = _State(Condition.TRANSITION, works=True)
+_CLEANED = _State(Condition.TRANSITION, works=True, cleans=True)
 _BROKEN = _State(Condition.BROKEN)
 _EXAMINED = _State(Condition.BROKEN, works=True)
 
@@ -87,11 +91,11 @@ _STATES: dict[str | None, _State] = {
     None: _TRANSITION,
     # On the way to AVAILABLE. NOTE: a clean step may hold a node; whoever
     # put it into the steps lets it go on.
-    'deleting': _CLEANED,
+    'deleting': _State(Condition.TRANSITION, works=True),
     'deleted': _TRANSITION,
-    'cleaning': _CLEANED,
+    CLEANING: _CLEANED,
     'clean wait': _CLEANED,
-    'clean hold': _TRANSITION,
+    'clean hold': _State(Condition.TRANSITION, cleans=True),
     # Had by somebody.  From a failure whoever has the node tries again, or
     # lets go of it.
     'deploying': _State(Condition.DEPLOYED, passing=True),
@@ -213,6 +217,11 @@ def in_state(node: Node) -> str:
 def coming(node: Node) -> bool:
     """Check whether a node is in a state that passes by itself."""
     return _state(node.provision_state).condition is Condition.TRANSITION
+
+
+def cleans(node: Node) -> bool:
+    """Check whether a node is being cleaned."""
+    return _state(node.provision_state).cleans
 
 
 def occupied(node: Node) -> bool:

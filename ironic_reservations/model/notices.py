@@ -45,6 +45,8 @@ class Kind(enum.StrEnum):
     NO_SHOW = 'no_show'
     #: A node of it goes into maintenance.
     MAINTENANCE = 'maintenance'
+    #: The owner of nodes of it has leased them from its end on.
+    ASKED_BACK = 'asked_back'
 
     @property
     def urgent(self) -> bool:

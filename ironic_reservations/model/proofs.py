@@ -18,6 +18,18 @@ import re
 
 from ironic_reservations.model import leases
 
+#: Any uuid, or the beginning of one that somebody has shortened.
+_UUID = re.compile('([0-9a-f]{8})[-_]?[0-9a-f]{4}[-_0-9a-f]*', re.IGNORECASE)
+
+
+def shortened(text: str) -> str:
+    """Return a text with the beginnings of the uuids in it.
+
+    NOTE: some of them may be proofs; the beginning is enough to find each in
+    a list.
+    """
+    return _UUID.sub(r'\1...', text)
+
 
 def left_out(text: str, lease: leases.Lease) -> str:
     """Return a text without the ids of the reservations of a lease.

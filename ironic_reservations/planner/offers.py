@@ -89,8 +89,15 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
     :param latest: after this nothing can end.
     """
-    ground = _Ground(now, tuple(demands), limits)
     most = latest - max(demand.end for demand in demands)
+    # NOTE: mostly there is room at once. What has a place where nothing has
+    # to move has it however long is looked, and all that is promised need not
+    # be gone through.
+    if most >= 0 and isinstance(planning.plan(
+            now, demands, dataclasses.replace(limits, **_NO_STEPS), False),
+            plans.Plan):
+        return Offer(Kind.LATER, tuple(demands))
+    ground = _Ground(now, tuple(demands), limits)
     return ground.first(Kind.LATER, itertools.chain([0], ground.later(most)))
 
 
@@ -118,6 +125,9 @@ def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     return [moved for moved, _ in itertools.islice(found, most)]
 
 
+#: So many steps are for what fits as it is.
+_NO_STEPS = dict.fromkeys(('proof', 'chain', 'swap', 'repair', 'search',
+                           'eject'), 0)
 #: How many numbers are tried, each lower, before fewer are not offered.
 _LOWERED = 3
 #: How much shorter than for a request the searches are.

@@ -20,28 +20,25 @@ nobody else.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 import functools
 import itertools
 import queue
+import random
 import threading
 
 from oslo_log import log
 
-from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.lease_cycle import claims as lease_claims
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
+from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.reconciler import claim as claim_module
 from ironic_reservations.reconciler import loop
 
 LOG = log.getLogger(__name__)
-
-#: After how many seconds one tries again where the database has failed.
-_AGAIN = 2.0
-_FAILURES = (errors.DatabaseUnavailable, errors.Contention,
-             db_connection.Conflict)
 
 
 class LeaseWorkers:
@@ -58,9 +55,10 @@ class LeaseWorkers:
         self._lock = threading.Lock()
         # NOTE: until when each surely is ours, by the timer.
         self._held: dict[lease_claims.Claim, float] = {}
-        # NOTE: what nobody works on any more but may still be ours in the
-        # database, and from when on it is let go of.
-        self._unfinished: dict[lease_claims.Taken, float] = {}
+        self._unfinished: unfinished.Unfinished[lease_claims.Taken] = (
+            unfinished.Unfinished())
+        # NOTE: how often work on each failed in a way that nobody expects.
+        self._failed: collections.Counter[str] = collections.Counter()
         self._extended_at = engine.timer()
         self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
             queue.SimpleQueue())
@@ -145,7 +143,7 @@ class LeaseWorkers:
         token = f'{self._owner}:{next(self._batches)}'
         try:
             tasks = lease_claims.take(self._engine, ids, token)
-        except _FAILURES:
+        except unfinished.FAILURES:
             self._put_aside(lease_claims.Taken(each, token) for each in ids)
             raise
         with self._lock:
@@ -167,13 +165,22 @@ class LeaseWorkers:
             lease_sync.sync(self._engine, claim,
                             functools.partial(self._holds, claim),
                             task.lease)
-        except _FAILURES as exc:
+        except unfinished.FAILURES as exc:
             LOG.warning('The lease %s is left for a moment: %s',
                         claim.lease_id, exc)
             self._put_aside([claim])
         except Exception:
             LOG.exception('Working on the lease %s failed', claim.lease_id)
+            # NOTE: longer each time, for a bug that is always met; and no
+            # longer than the claim, which ends by itself.
+            with self._lock:
+                self._failed[claim.lease_id] += 1
+                failed = self._failed[claim.lease_id]
+            self._put_aside([claim], lease_cycle.backoff(
+                failed, self._engine.conf.leases.claim_ttl, random.random()))
         else:
+            with self._lock:
+                self._failed.pop(claim.lease_id, None)
             # NOTE: it was left where it was if the claim was not sure any
             # more; but it may have been extended by a COMMIT of which nobody
             # knows.
@@ -207,35 +214,16 @@ class LeaseWorkers:
                 else:
                     del self._held[claim]
 
-    def _put_aside(self, claims: Iterable[lease_claims.Taken]) -> None:
-        at = self._engine.timer() + _AGAIN
-        with self._lock:
-            self._unfinished.update(dict.fromkeys(claims, at))
+    def _put_aside(self, claims: Iterable[lease_claims.Taken],
+                   wait: float = unfinished.AGAIN) -> None:
+        self._unfinished.add(claims, self._engine.timer(),
+                             self._engine.conf.leases.claim_ttl, wait)
 
     def _let_go(self, at_once: bool = False) -> None:
-        """Let go of what could not be finished.
-
-        NOTE: a claim is as long as others wait for one that is dead.  One
-        that lives need not have a lease wait that long for its start.
-        """
-        now = self._engine.timer()
-        ended = now - self._engine.conf.leases.claim_ttl
-        with self._lock:
-            # NOTE: so that they do not add up while nothing can be written.
-            self._unfinished = {claim: at for claim, at
-                                in self._unfinished.items() if at > ended}
-            claims = [claim for claim, at in self._unfinished.items()
-                      if at_once or at <= now]
-        if not claims:
-            return
-        try:
-            lease_claims.drop(self._engine, claims)
-        except _FAILURES as exc:
-            LOG.debug('The claims are left for a moment: %s', exc)
-            return
-        with self._lock:
-            for claim in claims:
-                self._unfinished.pop(claim, None)
+        """Let go of what could not be finished."""
+        self._unfinished.let_go(
+            functools.partial(lease_claims.drop, self._engine),
+            self._engine.timer(), at_once)
 
     def _leave(self) -> None:
         """Give back what nobody works on."""

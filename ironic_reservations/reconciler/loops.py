@@ -12,7 +12,6 @@
 
 """The loops of the reconciler: which there are, how often, under which claim.
 
-=========== ============================ =========== ===============
 Each has a thread of its own, so that an Ironic, a conductor or a Placement
 that does not answer holds up nothing else.  Each task looks at what is there,
 so that two processes that both take their turn do no harm.
@@ -34,6 +33,7 @@ from ironic_reservations.engine import mail_digests
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import outbox
+from ironic_reservations.engine import outbox_claims
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine import uncertain
 from ironic_reservations.engine import webhooks
@@ -106,6 +106,12 @@ def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
         loop.Task(requests.look, engine.conf.ironic.poll_interval),
     ), claim.Claim(engine, 'outcomes', claim.new_owner(),
                    engine.conf.guard.claim_ttl))
+
+
+def answers(engine: Engine) -> loop.Loop:
+    """Return the loop that writes what this process knows of requests."""
+    return loop.Loop('answers', (
+        loop.Task(lambda _: engine.unwritten.write(engine.timer)),))
 
 
 def dates(engine: Engine) -> loop.Loop:
@@ -198,12 +204,13 @@ class Reconciler:
     def __init__(self, engine: Engine) -> None:
         self._poked: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ended = threading.Event()
+        self._engine = engine
         self.pid = os.getpid()
         self.nodes = nodes(engine, self._poked)
         self.placement = (placement(engine) if engine.placement is not None
                           else None)
         self._all: list[loop.Loop | lease_workers.LeaseWorkers] = [
-            self.nodes, dates(engine)]
+            self.nodes, answers(engine), dates(engine)]
         if engine.ironic is not None:
             self._all += [lease_workers.LeaseWorkers(engine),
                           outcomes(engine, engine.ironic),
@@ -236,6 +243,7 @@ class Reconciler:
             each.end()
         for each in self._all:
             each.stop()
+        outbox_claims.let_go(self._engine, at_once=True)
 
     def run(self) -> None:
         """Run until :meth:`end`."""

@@ -29,7 +29,8 @@ _MINUTE = datetime.timedelta(minutes=1)
 _SECOND = datetime.timedelta(seconds=1)
 #: What of the states that tests use passes without anybody's help, and what
 #: is somebody's.
-_PASSING = (None, 'cleaning', 'clean wait', 'deleting')
+_CLEANED = ('cleaning', 'clean wait')
+_PASSING = (None, 'deleting', *_CLEANED)
 _DEPLOYED = ('active', 'wait call-back', 'deploying', 'deploy failed')
 
 #: Judges a row.
@@ -128,6 +129,8 @@ class Timeline:
             return 'deployed'
         if node['retired']:
             return 'broken'
+        if state in _CLEANED:
+            return 'cleaning'
         return 'usable' if state == 'available' else 'in transition'
 
 

@@ -82,7 +82,12 @@ class Cloud(fixtures.Fixture):
     :param server: where our tables are, if it is not the usual one.
     :param charged: called with each commit that the enforcement service
         gets; where there is none, there is no such service.
+    :cvar apis: how many there are beside two conductors.
+    :cvar reconcilers: how many there are beside those of the APIs.
     """
+
+    apis = 3
+    reconcilers = 2
 
     def __init__(self, kind: str, folder: pathlib.Path,
                  choice: random.Random,
@@ -153,7 +158,7 @@ class Cloud(fixtures.Fixture):
             for number in range(2):
                 self._ironic('conductor', f'conductor-{number}')
             ports = [self._ironic('api', f'api-{number}')
-                     for number in range(3)]
+                     for number in range(self.apis)]
         self.balancer = balancer.Balancer(
             self.wire, [('127.0.0.1', port) for port in ports], self.choice,
             self._happened, silent=self._silent)
@@ -166,7 +171,7 @@ class Cloud(fixtures.Fixture):
         if self.placement is not None:
             self.placement.provide(self.nodes)
         if self.kind != 'sqlite':
-            for number in range(2):
+            for number in range(self.reconcilers):
                 self._reconciler(f'reconciler-{number}')
 
     @property

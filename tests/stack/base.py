@@ -108,14 +108,19 @@ class TestCase(testtools.TestCase):
         self.assertEqual('ACTIVE', server['status'], server.get('fault'))
         return uuid
 
-    def assert_user_is_told(self, server: str, words: str) -> None:
+    def assert_user_is_told(self, server: str, *words: str) -> str:
         """The owner of a server in ERROR reads why, as far as Nova says it.
 
         NOTE: what administrators see besides is not shown to members.
+
+        :returns: all that is read.
         """
         self.assertEqual('ERROR', self.settled(server)['status'])
         shown = self.cloud.compute_api(MEMBER, 'GET', f'/servers/{server}')
-        self.assertIn(words, shown['server']['fault']['message'])
+        message = shown['server']['fault']['message']
+        for each in words:
+            self.assertIn(each, message)
+        return str(message)
 
     def assert_no_valid_host(self, uuid: str) -> None:
         """Nova finds no place for a server."""
@@ -135,11 +140,15 @@ class TestCase(testtools.TestCase):
         self.until(f'the server {server} is gone',
                    lambda: self.server(server) is None, SERVER_TIMEOUT)
 
-    def rebuilt(self, server: str, person: people.Person = MEMBER) -> None:
-        """Rebuild a server, and wait until it is up again."""
+    def rebuild(self, server: str, person: people.Person = MEMBER) -> None:
+        """Have a server rebuilt."""
         self.cloud.compute_api(
             person, 'POST', f'/servers/{server}/action',
             {'rebuild': {'imageRef': self.cloud.image}})
+
+    def rebuilt(self, server: str, person: people.Person = MEMBER) -> None:
+        """Rebuild a server, and wait until it is up again."""
+        self.rebuild(server, person)
         there = self.settled(server)
         self.assertEqual('ACTIVE', there['status'], there.get('fault'))
 

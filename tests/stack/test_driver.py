@@ -111,6 +111,27 @@ class TestDriver(TestCase):
             each['uuid'] for each in self.reservations()
             if each['instance_uuid'] != server})
 
+    def test_user_is_told_that_nodes_are_somebody_elses(self) -> None:
+        """Three lost their holds; after the third one Nova gives up."""
+        tried = self.nodes[:3]
+        until = {node: self.reserve(node)['expires_at']
+                 for node in self.nodes}
+        for node in tried:
+            for consumer in self.holders(node):
+                self.cloud.placement_api('DELETE',
+                                         f'/allocations/{consumer}')
+        server = self.boot()
+        told = self.assert_user_is_told(
+            server, 'Exceeded maximum number of retries.',
+            f'Exceeded max scheduling attempts 3 for instance {server}.')
+        last, = (node for node in tried if node in told)
+        # NOTE: Nova shows 255 characters, so that a part of a second is cut
+        # off at the end.
+        self.assertIn(f'node {last} is reserved until {until[last][:19]}',
+                      told)
+        for node in self.nodes:
+            self.assertIsNone(self.node(node)['instance_uuid'])
+
     def test_server_is_booted_into_a_lease(self) -> None:
         self.open_hosts(*self.nodes)
         lease = self.lease(self.hosts(2))

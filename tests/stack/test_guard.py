@@ -44,6 +44,29 @@ class TestWithoutProofs(base.TestCase):
         self.booted()
 
 
+class TestRebuild(base.TestCase):
+    """Of a rebuild Nova passes on the refusal, and cuts off the reason."""
+
+    def test_user_is_told_what_was_refused(self) -> None:
+        """What the scheduler wrote in Placement is gone: there is no proof.
+        """
+        self.open_hosts(*self.nodes)
+        lease = self.lease(self.hosts(1))
+        server = self.booted(lease['reservations'][0]['id'])
+        node = self.where(server)
+        self.cloud.placement_api('DELETE', f'/allocations/{server}')
+        self.rebuild(server)
+        told = self.assert_user_is_told(
+            server,
+            f'Failed to request Ironic to rebuild instance {server}: Failed '
+            f'to set provision state for bare metal node {node} to rebuild: '
+            'Client Error for url: ')
+        self.assertEqual(255, len(told))
+        self.assertIn(f'Node {node} is leased, and the request shows no '
+                      'proof.', self.cloud.ground.children[
+                          self.cloud.compute.name].log_file.read_text())
+
+
 class TestAlways(base.TestCase):
     """Nobody deploys without a reservation, not even on a free node."""
 

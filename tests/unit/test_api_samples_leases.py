@@ -34,6 +34,7 @@ _CHANGING = (
     (r'"now": -\d+', '"now": 0'),
 )
 _OURS = 'reservation 1.0, baremetal-reservation 1.15'
+_LATER = 'reservation 1.0, baremetal-reservation 1.19'
 _MEMBER = {'X_ROLES': 'member,reader', 'X_PROJECT_ID': 'red',
            'X_USER_ID': 'ada'}
 _OPERATOR = {'X_ROLES': 'admin,member,reader', 'X_PROJECT_ID': 'operators',
@@ -108,6 +109,9 @@ class LeaseSamplesTest(testtools.TestCase):
         self.assert_is('lease-update-response', self.send(
             'PUT', f'/v1/leases/{made["lease"]["id"]}',
             'lease-update-request', **_MEMBER))
+        self.assert_is('lease-history-response', self.send(
+            'GET', f'/v1/leases/{made["lease"]["id"]}/history',
+            **{**_MEMBER, 'version': _LATER}))
         for kind, caller in (
                 ('instances', _MEMBER), ('flavor', _MEMBER),
                 ('flexible', {**_MEMBER, 'version': _OURS}),
@@ -139,6 +143,6 @@ class LeaseSamplesTest(testtools.TestCase):
         self.assert_is('calendar-response', self.send(
             'GET', '/v1/calendar?from=2050-01-01T00:00Z'
             '&to=2050-01-06T00:00Z&rows=true',
-            **{**_OPERATOR, 'version': _OURS, 'X_PROJECT_ID': 'red'}))
+            **{**_OPERATOR, 'version': _LATER, 'X_PROJECT_ID': 'red'}))
         self.assertEqual({path.stem for path in SAMPLES.glob('*.json')},
                          self.used)

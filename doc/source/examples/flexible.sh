@@ -25,6 +25,10 @@ baremetal reservation lease create talk --resource-class gold \
 baremetal reservation lease plan anytime
 # end room
 
+# begin window
+baremetal reservation lease set anytime --between +3d +30d --duration 4d
+# end window
+
 # begin fix
 baremetal reservation lease set anytime --extend 1h
 baremetal reservation lease show anytime -c between -c fixed -f json

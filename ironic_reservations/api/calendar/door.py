@@ -122,7 +122,7 @@ class Door:
         except Exception as exc:
             answer = self._refusal(exc, environ)
         LOG.info('%s %s - %d', logged.quoted(method),
-                 logged.quoted(environ.get('PATH_INFO', '')), answer.status)
+                 logged.path(environ), answer.status)
         return headers.secured(answer).send(start_response,
                                             with_body=method != 'HEAD')
 

@@ -77,6 +77,8 @@ def routes(root: RootController) -> strict.Routes:
         ('v1', 'reservations', strict.ANY): rest.item(below.reservations),
         ('v1', 'leases'): rest.collection(below.leases),
         ('v1', 'leases', strict.ANY): rest.item(below.leases),
+        ('v1', 'leases', strict.ANY, 'history'): rest.single(
+            below.leases.history),
         ('v1', 'os-hosts'): rest.collection(hosts),
         ('v1', 'os-hosts', strict.ANY): rest.item(hosts),
         ('v1', 'os-hosts', strict.ANY, 'allocation'): rest.single(

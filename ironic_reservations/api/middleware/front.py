@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-import re
 
 from oslo_context import context as oslo_context
 from oslo_log import log
@@ -31,7 +30,6 @@ from ironic_reservations.engine import audit
 
 LOG = log.getLogger(__name__)
 
-_PROOF = re.compile('(reservations/[0-9a-fA-F]{8})[^/]*')
 #: Where the layers inside find the minor version in use.
 MINOR = 'ironic_reservations.minor'
 
@@ -70,20 +68,10 @@ class Front:
         self._metrics.count(method, answer.status, code)
         audited.record(self._events, environ, answer, code)
         LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),
-                 logged.quoted(method), _shown(environ), answer.status,
+                 logged.quoted(method), logged.path(environ), answer.status,
                  '' if code is None else f' {code}')
         answer.headers.extend(dialect.line.headers(minor))
         return answer.send(start_response, with_body=method != 'HEAD')
-
-
-def _shown(environ: wsgi.Environ) -> str:
-    """Return the path for the log, which has more readers than the API.
-
-    NOTE: the uuid of a reservation is a proof, so only its beginning is
-    told: enough to find it in a list.
-    """
-    path: str = environ.get('SCRIPT_NAME', '') + environ['PATH_INFO']
-    return logged.quoted(_PROOF.sub(r'\1...', path))
 
 
 def _make_plain(environ: wsgi.Environ) -> None:

@@ -147,19 +147,23 @@ class _Live(_Gauges):
          ('status',)),
         ('leased_hosts',
          'Hosts that leases have now, by class, deployed or unused.',
-         ('resource_class', 'state')))
+         ('resource_class', 'state')),
+        ('maintenance_waiting',
+         'Nodes whose maintenance waits for somebody who has them, or for '
+         'Ironic.', ()))
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Count all of it."""
-        live, unsure, oldest, there, waiting, leased = families
+        live, unsure, oldest, there, waiting, leased, draining = families
         counted = counts.live(self._engine)
         for state in facts.State:
             live.add_metric((state.value,), counted.reservations.get(state, 0))
         unsure.add_metric((), counted.uncertain)
         oldest.add_metric((), counted.uncertain_for)
+        draining.add_metric((), counted.draining)
         for status in leases.LeaseStatus:
             if status is leases.LeaseStatus.TERMINATED:
                 continue

@@ -354,6 +354,9 @@ class LeaseUpdate(Window):
     name = basic.attribute(Name())
     reservations = basic.attribute(Objects())
     heal = basic.attribute(basic.Boolean())
+    between = basic.attribute(Dates())
+    duration = basic.attribute(basic.Seconds())
+    fix_before = basic.attribute(FixBefore())
 
 
 class ReservationUpdate(wtypes.Base):

@@ -34,6 +34,9 @@ _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
 _SINCE = {'between': versions.FLEXIBLE, 'duration': versions.FLEXIBLE,
           'fix_before': versions.FLEXIBLE, 'on_refusal': versions.QUEUE,
           'priority': versions.QUEUE}
+#: Those of requests that change a lease.
+_CHANGES_SINCE = dict.fromkeys(('between', 'duration', 'fix_before'),
+                               versions.OPEN_DATES)
 #: What reservations of each kind say.
 _KINDS = {
     leases.PHYSICAL_HOST: lease_types.NewReservation,
@@ -56,7 +59,7 @@ def new_lease(document: Any, now: datetime.datetime,
     :raises InvalidValue: something is missing, wrong or out of range.
     :raises UnknownKey: something is not there at all.
     """
-    _check_keys(document, minor)
+    _check_keys(document, minor, _SINCE)
     wanted = _read(lease_types.NewLease, document)
     name = basic.given(wanted.name)
     flexible = _flexible(wanted, now)
@@ -86,12 +89,14 @@ def new_lease(document: Any, now: datetime.datetime,
     return ask
 
 
-def _check_keys(document: Any, minor: int) -> None:
-    """Check that a version has the keys that a request for a lease has.
+def _check_keys(document: Any, minor: int,
+                since_of: Mapping[str, int]) -> None:
+    """Check that a version has the keys that a request has.
 
+    :param since_of: the version with which each of them came.
     :raises UnknownKey: it has not.
     """
-    for name, since in _SINCE.items():
+    for name, since in since_of.items():
         if minor < since and isinstance(document, dict) and name in document:
             raise errors.UnknownKey(
                 f'The key {name} came with version {versions.text(since)} of '
@@ -112,18 +117,11 @@ def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
                     f'{name} is of a lease whose dates are open. Send '
                     '"between", too, or leave it out.')
         return None
-    for name in ('start_date', 'end_date', 'start', 'end', 'before_end_date'):
-        if basic.given(getattr(wanted, name)) is not None:
-            raise errors.InvalidValue(
-                f'{name} sets a date, and "between" leaves it open. Send one '
-                'of them.')
+    _check_no_dates(wanted)
     duration = basic.given(wanted.duration)
     if duration is None:
         raise _missing('duration')
-    first, last = between
-    if last <= at(first, now):
-        raise errors.InvalidValue('The second date of "between" must be later '
-                                  'than the first one.')
+    _, last = _window(between, now)
     return leases.Flexible(last, datetime.timedelta(seconds=duration),
                            basic.given(wanted.fix_before))
 
@@ -156,14 +154,17 @@ def _after(begin: datetime.datetime,
 
 
 def lease_change(document: Any, now: datetime.datetime,
-                 resolve: Resolve) -> leases.LeaseChange:
+                 resolve: Resolve, minor: int = versions.MAXIMUM
+                 ) -> leases.LeaseChange:
     """Read the body of a request that changes a lease.
 
     :param now: what "now" means.
     :param resolve: tells which nodes are meant by the ids of hosts.
+    :param minor: of our own version, which is asked for beside Blazar's.
     :raises InvalidValue: something is wrong or out of range.
     :raises UnknownKey: something is not there at all.
     """
+    _check_keys(document, minor, _CHANGES_SINCE)
     wanted = _read(lease_types.LeaseUpdate, document)
     changes = list(_each(wanted, 'reservations',
                          lease_types.ReservationUpdate))
@@ -177,7 +178,49 @@ def lease_change(document: Any, now: datetime.datetime,
         before_end=at(basic.given(wanted.before_end_date), now),
         wishes=tuple(_wish_change(index, change, uuids)
                      for index, change in enumerate(changes)),
-        heal=bool(basic.given(wanted.heal)))
+        heal=bool(basic.given(wanted.heal)), opened=_opened(wanted, now))
+
+
+def _opened(wanted: Any, now: datetime.datetime) -> leases.OpenDates | None:
+    """Return what changes of dates that are left open.
+
+    :raises InvalidValue: dates are set besides.
+    """
+    between = basic.given(wanted.between)
+    duration = basic.given(wanted.duration)
+    opened = leases.OpenDates(
+        None if between is None else _window(between, now),
+        None if duration is None else datetime.timedelta(seconds=duration),
+        basic.given(wanted.fix_before))
+    if opened == leases.OpenDates():
+        return None
+    _check_no_dates(wanted)
+    return opened
+
+
+def _window(between: tuple[Any, datetime.datetime], now: datetime.datetime
+            ) -> tuple[datetime.datetime, datetime.datetime]:
+    """Return a window that is left open.
+
+    :raises InvalidValue: it ends before it starts.
+    """
+    first, last = at(between[0], now), between[1]
+    if last <= first:
+        raise errors.InvalidValue('The second date of "between" must be later '
+                                  'than the first one.')
+    return first, last
+
+
+def _check_no_dates(wanted: Any) -> None:
+    """Check that no date is set beside those that are left open.
+
+    :raises InvalidValue: one is.
+    """
+    for name in ('start_date', 'end_date', 'start', 'end', 'before_end_date'):
+        if basic.given(getattr(wanted, name)) is not None:
+            raise errors.InvalidValue(
+                f'{name} sets a date, and "between", "duration" and '
+                '"fix_before" leave it open. Send one or the others.')
 
 
 def _read(datatype: Any, document: Any) -> Any:

@@ -19,15 +19,20 @@
  *     &open=gold           the classes and racks that are open, one key each
  *     &lease=<id>          the lease that is shown
  *     &book=gold&hosts=2&start=...&end=...     a booking as it is filled in
+ *     &name=...&condition=[...]&rack=...&node=...       and what else it asks
  *     &find=gold&hosts=2&hours=72&start=...&end=...        a search
  */
 
+import {LONGEST} from './timeline.js';
 import {DAY, midnight, read, write} from './times.js';
 
 export const RANGES = [1, 7, 30, 90];
 const DEFAULT_RANGE = 7;
-const LONGEST = 400 * DAY;
 const SHORTEST = 600;
+const LONGEST_NAME = 80;
+// NOTE: an address that is longer than a browser or a proxy takes is of no
+// use to a colleague.
+const LONGEST_CONDITION = 4000;
 // NOTE: Safari refuses to write the URL more than 100 times in 30 seconds.
 const WRITES_AT_ONCE = 20;
 const WRITE_MS = 400;
@@ -70,6 +75,7 @@ function panelOf(asked) {
       const start = asked.has('start') ? read(asked.get('start')) : NaN;
       const end = asked.has('end') ? read(asked.get('end')) : NaN;
       return {
+        ...(kind === 'book' ? bookingOf(asked) : {}),
         kind, resourceClass: asked.get(kind),
         hosts: Math.max(1, Number.parseInt(asked.get('hosts'), 10) || 1),
         hours: Number(asked.get('hours')) || null,
@@ -78,6 +84,16 @@ function panelOf(asked) {
     }
   }
   return asked.has('leases') ? {kind: 'leases'} : null;
+}
+
+/** Read what a booking asks for besides hosts and a window. */
+function bookingOf(asked) {
+  const node = asked.get('node');
+  return {
+    name: (asked.get('name') ?? '').slice(0, LONGEST_NAME),
+    typed: (asked.get('condition') ?? '').slice(0, LONGEST_CONDITION),
+    rack: asked.get('rack'), onlyRack: asked.has('rack'),
+    node, pinned: node !== null};
 }
 
 /** Return the window that is shown. */
@@ -140,5 +156,21 @@ function writePanel(written, panel) {
         written.set(key, write(panel[key]));
       }
     }
+    writeBooking(written, panel);
+  }
+}
+
+function writeBooking(written, {name, typed, rack, onlyRack, node, pinned}) {
+  if (name) {
+    written.set('name', name);
+  }
+  if (typed && typed.length <= LONGEST_CONDITION) {
+    written.set('condition', typed);
+  }
+  if (rack && onlyRack) {
+    written.set('rack', rack);
+  }
+  if (node && pinned) {
+    written.set('node', node);
   }
 }

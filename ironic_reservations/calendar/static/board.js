@@ -123,6 +123,7 @@ export class Board {
     const {ratio} = timeline;
     const scene = {
       timeline, now: this.fleet.now(), margin: this.fleet.margin,
+      lentUntil: this.fleet.lentUntil,
       lit: this.lit};
     context.save();
     context.scale(ratio, ratio);

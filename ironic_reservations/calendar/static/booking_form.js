@@ -25,6 +25,7 @@ import {closePanel, openPanel} from './panel.js';
 import {classOf, readable, textFor} from './properties.js';
 import {blockerList, blockersOf, count, offerList, offersOf, sentence}
   from './refusal_text.js';
+import {get} from './requests.js';
 import {DAY, duration, fromInput, HOUR, toInput, utc, write} from './times.js';
 
 const RETRY_MS = 3000;
@@ -46,11 +47,13 @@ export class BookingForm {
 
   /**
    * Open the form for a draft: resourceClass, start, end, hosts, and node or
-   * rack, whose row was pointed at.
+   * rack, whose row was pointed at; an empty rack is none.
    */
   open(draft) {
     this.draft = {hosts: 1, node: null, nodeName: null, pinned: false,
-                  rack: null, typed: '', name: '', ...draft};
+                  rack: null, onlyRack: true, typed: '', name: '',
+                  ...draft};
+    this.draft.onlyRack &&= this.canAskForRack;
     this.verdict = null;
     const form = this.build();
     const {draft: kept} = this;
@@ -59,6 +62,32 @@ export class BookingForm {
       closed: () => this.closed()});
     this.draft = kept;
     this.changed();
+    this.nameNode();
+  }
+
+  /** Whether the hosts of the rack can be asked for. */
+  get canAskForRack() {
+    return Boolean(this.draft.rack) && this.page.fleet.rackProperty !== null;
+  }
+
+  /** Say what the host is called that whoever sent the address has chosen. */
+  async nameNode() {
+    const {draft} = this;
+    if (!draft.node || draft.nodeName) {
+      return;
+    }
+    try {
+      const answer = await get('calendar', new URLSearchParams({
+        from: write(draft.start), to: write(draft.end), rows: 'true',
+        node: draft.node}));
+      const [host] = answer.document.calendar.hosts;
+      if (host?.name && draft === this.draft) {
+        draft.nodeName = host.name;
+        this.places.node.textContent = `Only the host ${host.name}`;
+      }
+    } catch {
+      // NOTE: its id stands there, and the verdict says what is wrong.
+    }
   }
 
   build() {
@@ -66,12 +95,7 @@ export class BookingForm {
     const number = element('input', {
       id: 'book-hosts', type: 'number', min: 1, max: 100000, required: true,
       value: draft.hosts});
-    const choice = element(
-      'select', {id: 'book-class'},
-      ...page.fleet.classes.map((each) => element(
-        'option', {value: each.name,
-                   selected: each.name === draft.resourceClass},
-        `${each.name} (${each.hosts})`)));
+    const choice = classChoice('book-class', page.fleet, draft.resourceClass);
     const time = (id, seconds) => element('input', {
       id, type: 'datetime-local', required: true, step: 60,
       value: toInput(seconds), title: utc(seconds)});
@@ -87,9 +111,13 @@ export class BookingForm {
         spellcheck: 'false', value: draft.typed,
         placeholder: '[">=", "$vcpus", "32"]',
         'aria-describedby': 'book-properties-note'}),
+      onlyRack: element('input', {id: 'book-only-rack', type: 'checkbox',
+                                  checked: draft.onlyRack}),
       pinned: element('input', {id: 'book-pinned', type: 'checkbox',
                                 checked: draft.pinned})};
     this.places = {
+      node: element('label', {for: 'book-pinned'},
+                    `Only the host ${draft.nodeName ?? draft.node}`),
       length: element('p.note', {id: 'book-length'}),
       verdict: element('div.verdict', {role: 'status',
                                        'aria-live': 'polite'}),
@@ -105,10 +133,7 @@ export class BookingForm {
         }},
       element('div.pair', {}, field('book-hosts', 'Hosts', number),
               field('book-class', 'of class', choice)),
-      draft.rack && element(
-        'p.note', {id: 'book-rack'}, 'Hosts of any rack are booked, not only '
-        + `of ${draft.rack}: only a condition on their properties, below, `
-        + 'asks for a rack.'),
+      this.rackField(),
       field('book-start', 'From', this.fields.start),
       field('book-end', 'Until', this.fields.end),
       this.places.length,
@@ -129,6 +154,23 @@ export class BookingForm {
     return form;
   }
 
+  rackField() {
+    const {draft} = this;
+    if (draft.rack === null) {
+      return null;
+    }
+    if (!this.canAskForRack) {
+      return element(
+        'p.note', {id: 'book-rack'}, 'Hosts of any rack are booked, not only '
+        + `of ${draft.rack || 'those without one'}: only a condition on their `
+        + 'properties, below, asks for a rack.');
+    }
+    return element(
+      'div.check', {}, this.fields.onlyRack,
+      element('label', {for: 'book-only-rack'},
+              `Only hosts of the rack ${draft.rack}`));
+  }
+
   pinnedField() {
     const {draft} = this;
     if (!draft.node) {
@@ -137,8 +179,7 @@ export class BookingForm {
     return element(
       'div.check', {},
       this.fields.pinned,
-      element('label', {for: 'book-pinned'},
-              `Only the host ${draft.nodeName ?? draft.node}`),
+      this.places.node,
       element('p.note', {},
               'Costs flexibility: a lease for this one host cannot make room '
               + 'for others, and is refused, or suffers, where any host of '
@@ -155,7 +196,7 @@ export class BookingForm {
       end: edgeOf(fields.end, draft.end),
       name: fields.name.value.trim(),
       typed: fields.typed.value,
-      pinned: fields.pinned.checked});
+      onlyRack: fields.onlyRack.checked, pinned: fields.pinned.checked});
     this.changed();
   }
 
@@ -184,9 +225,11 @@ export class BookingForm {
     } else {
       this.dryRun.ask({method: 'POST', path: 'leases', body: this.body()});
     }
+    const {resourceClass, hosts, start, end, name, typed, rack, onlyRack,
+           node, pinned} = draft;
     this.page.changed({
-      kind: 'book', resourceClass: draft.resourceClass, hosts: draft.hosts,
-      start: draft.start, end: draft.end});
+      kind: 'book', resourceClass, hosts, start, end, name, typed, rack,
+      onlyRack, node, pinned});
   }
 
   /** Return what has to be typed differently, or null. */
@@ -220,6 +263,8 @@ export class BookingForm {
         hypervisor_properties: '',
         resource_properties: textFor({
           resourceClass: draft.resourceClass, typed: draft.typed,
+          rack: draft.onlyRack && this.canAskForRack
+            ? [this.page.fleet.rackProperty, draft.rack] : null,
           node: draft.pinned ? draft.node : null})}],
       events: []};
   }
@@ -316,6 +361,21 @@ export class BookingForm {
 function edgeOf(input, before) {
   return before && input.value === toInput(before)
     ? before : fromInput(input.value);
+}
+
+/**
+ * Return a choice of the classes.
+ *
+ * @param {string|undefined} chosen a class, whether or not it has hosts
+ */
+export function classChoice(id, {classes}, chosen) {
+  const known = classes.some((each) => each.name === chosen);
+  // NOTE: what is asked for is what is shown, even if there is none of it.
+  const all = known || chosen === undefined || chosen === null ? classes
+    : [...classes, {name: chosen, hosts: 0}];
+  return element('select', {id}, ...all.map((each) => element(
+    'option', {value: each.name, selected: each.name === chosen},
+    `${each.name} (${each.hosts})`)));
 }
 
 /** Return a field with its label. */

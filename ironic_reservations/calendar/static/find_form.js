@@ -17,7 +17,7 @@
  */
 
 import {bookOnce} from './book_once.js';
-import {field} from './booking_form.js';
+import {classChoice, field} from './booking_form.js';
 import {element, fill} from './elements.js';
 import {openPanel} from './panel.js';
 import {textFor} from './properties.js';
@@ -43,12 +43,7 @@ export class FindForm {
     this.fields = {
       hosts: element('input', {id: 'find-hosts', type: 'number', min: 1,
                                required: true, value: wanted.hosts ?? 1}),
-      choice: element(
-        'select', {id: 'find-class'},
-        ...fleet.classes.map((each) => element(
-          'option', {value: each.name,
-                     selected: each.name === wanted.resourceClass},
-          `${each.name} (${each.hosts})`))),
+      choice: classChoice('find-class', fleet, wanted.resourceClass),
       length: element('input', {id: 'find-length', type: 'number', min: 1,
                                 required: true,
                                 value: lengthIn(wanted.hours ?? 24)}),

@@ -29,6 +29,8 @@ const PAGE = 500;
 const PAGES_AT_ONCE = 2;
 /** How much is asked for on each side of the view, in views. */
 const BESIDE = 0.5;
+/** The service tells 366 days at a time; edges are moved to full hours. */
+const MOST = 366 * DAY - 7200;
 
 /** The classes and hosts of one window of time. */
 export class Fleet {
@@ -37,6 +39,8 @@ export class Fleet {
     this.changed = changed;
     this.classes = [];
     this.margin = 0;
+    this.lentUntil = null;
+    this.rackProperty = null;
     this.loaded = null;
     this.failure = null;
     this.clockAhead = 0;
@@ -66,7 +70,8 @@ export class Fleet {
 
   /** Ask for the window of a view, unless it is there. */
   async show(from, to) {
-    const beside = (to - from) * BESIDE;
+    const beside = Math.min((to - from) * BESIDE,
+                            Math.max(0, (MOST - (to - from)) / 2));
     if (this.wanted && this.wanted.from <= from && to <= this.wanted.to
         && this.wanted.to - this.wanted.from <= 4 * (to - from) + 2 * DAY) {
       return;
@@ -125,7 +130,10 @@ export class Fleet {
     const origin = read(document.origin);
     this.clockAhead = origin + document.now - here();
     this.margin = document.margin ?? 0;
+    this.lentUntil = typeof document.lent_until === 'number'
+      ? origin + document.lent_until : null;
     this.loaded = {from: origin, to: origin + document.end, wanted};
+    this.rackProperty = document.rack_property ?? null;
     this.sequence = document.sequence;
     this.classes = document.classes.map((each) => ({
       // NOTE: hosts without a class are one, too; its name is empty.
@@ -177,6 +185,31 @@ export class Fleet {
       }
     });
     return least === Infinity ? 0 : least;
+  }
+
+  /** Return how many hosts there are, and how many are free at a time. */
+  total(time) {
+    return this.classes.reduce((sum, each) => ({
+      hosts: sum.hosts + each.hosts,
+      free: sum.free + this.freeAt(each.key, time)}), {hosts: 0, free: 0});
+  }
+
+  /**
+   * Return which share of all hosts is not free in a window, on average; null
+   * where nothing of it is known.
+   */
+  utilisation(from, to) {
+    let free = 0;
+    let all = 0;
+    for (const {hosts, steps} of this.classes) {
+      steps.forEach(([at, count], index) => {
+        const until = Math.min(to, steps[index + 1]?.[0] ?? to);
+        const length = Math.max(0, until - Math.max(at, from));
+        free += count * length;
+        all += hosts * length;
+      });
+    }
+    return all ? 1 - free / all : null;
   }
 
   /** Return how many hosts are free of a class or rack at a time. */
@@ -323,13 +356,17 @@ class Rows {
         ...(page.marker ? {marker: page.marker} : {})});
       const answer = await get('calendar', asked, page.etag);
       page.fresh = generation === this.generation;
-      if (answer.status !== 304) {
+      if (answer.status !== 304 && this.pages[index] === page) {
         page.etag = answer.etag;
         page.wanted = wanted;
         this.take(index, answer.document.calendar);
         this.fleet.changed();
       }
     } catch (failure) {
+      // NOTE: nobody misses what is not in the list any more.
+      if (this.pages[index] !== page) {
+        return;
+      }
       if (failure.status === 404 && index > 0) {
         this.startAgain();
       } else {
@@ -342,8 +379,8 @@ class Rows {
     } finally {
       page.loading = false;
       this.loading -= 1;
+      this.proceed();
     }
-    this.proceed();
   }
 
   take(index, document) {

@@ -263,7 +263,9 @@ export class Gestures {
     event.preventDefault();
     const {from, to} = timeline;
     if (zooms) {
-      const factor = ZOOM ** event.deltaY;
+      // NOTE: what is under the mouse stays there, at the limits, too.
+      const factor = timeline.limited((to - from) * ZOOM ** event.deltaY)
+        / (to - from);
       this.does.zoom(place.time - (place.time - from) * factor,
                      place.time + (to - place.time) * factor);
     } else {
@@ -287,10 +289,12 @@ export class Gestures {
     if (two === undefined || Math.abs(two - one) < 10) {
       return;
     }
-    const scale = (this.pinch.two - this.pinch.one) / (two - one);
-    const from = this.pinch.one - (one - timeline.left) * scale;
-    if (scale > 0) {
-      this.does.zoom(from, from + (timeline.width - timeline.left) * scale);
+    const width = timeline.width - timeline.left;
+    const asked = (this.pinch.two - this.pinch.one) / (two - one);
+    if (asked > 0) {
+      const scale = timeline.limited(asked * width) / width;
+      const from = this.pinch.one - (one - timeline.left) * scale;
+      this.does.zoom(from, from + width * scale);
     }
   }
 }

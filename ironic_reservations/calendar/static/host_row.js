@@ -63,11 +63,13 @@ function lastingCondition(host) {
  * Draw a host.
  *
  * @param {object} scene with the timeline, the time, the margin for cleaning,
- *     and the lease that is lit, or null
+ *     when owners can have back what they lend, or null, and the lease that is
+ *     lit, or null
  */
 export function drawHost(context, scene, host, top, height) {
   const {timeline} = scene;
   drawCondition(context, scene, host, top, height);
+  drawLoan(context, scene, host, top, height);
   for (const each of host.windows) {
     drawWindow(context, scene, each, top, height);
   }
@@ -122,6 +124,21 @@ function drawCondition(context, scene, host, top, height) {
   context.fillStyle = filling(context, condition, colour('condition'));
   context.fillRect(start, top + 1, timeline.width - start, height - 2);
   context.globalAlpha = 1;
+}
+
+/** Mark from when on nobody but its owner gets a host that is lent. */
+function drawLoan(context, scene, host, top, height) {
+  const {timeline, lentUntil} = scene;
+  if (!host.lent || lentUntil === null) {
+    return;
+  }
+  const start = Math.max(timeline.left, timeline.x(lentUntil));
+  if (start < timeline.width) {
+    context.globalAlpha = 0.55;
+    context.fillStyle = filling(context, 'lent', colour('condition'));
+    context.fillRect(start, top + 1, timeline.width - start, height - 2);
+    context.globalAlpha = 1;
+  }
 }
 
 /** Return the first booking that may end after a time. */

@@ -13,13 +13,14 @@
  */
 /**
  * A lease's own page: plan, events, hosts with their state, the proof, the
- * commands to use it, and all that can be done to it.
+ * commands to use it, its history, and all that can be done to it.
  */
 
 import {field} from './booking_form.js';
 import {copyable} from './copyable.js';
 import {DryRun, refused} from './dry_run.js';
 import {element, fill} from './elements.js';
+import {historySection, readHistory} from './lease_history.js';
 import {roomText} from './moves_text.js';
 import {notice} from './notice.js';
 import {closePanel, openPanel} from './panel.js';
@@ -43,6 +44,9 @@ export class LeasePage {
   constructor(page) {
     this.page = page;
     this.ident = null;
+    this.shownSummary = null;
+    this.lockStart = null;
+    this.stale = false;
   }
 
   /** Show a lease by its id. */
@@ -60,15 +64,23 @@ export class LeasePage {
     this.page.changed({kind: 'lease', lease: ident});
   }
 
-  async load(ident) {
+  /**
+   * Read the lease and show it.
+   *
+   * @param {boolean} whole whether all of it is shown anew, or no more than
+   *     where it stands: whoever types keeps what is there
+   */
+  async load(ident, whole = true) {
     let lease;
     let hosts;
+    let history;
     try {
       const answer = await get(`leases/${encodeURIComponent(ident)}`);
       ({lease} = answer.document);
-      hosts = await this.hostsOf(lease);
+      [hosts, history] = await Promise.all(
+        [this.hostsOf(lease), readHistory(ident)]);
     } catch (failure) {
-      if (ident === this.ident) {
+      if (ident === this.ident && whole) {
         fill(this.content,
              element('p.failed', {}, sentence(failure.message)));
         this.content.removeAttribute('aria-busy');
@@ -80,14 +92,48 @@ export class LeasePage {
     }
     this.lease = lease;
     this.hosts = hosts;
-    this.fill();
+    this.history = history;
+    this.stale = !whole;
+    if (whole) {
+      this.fill();
+    } else {
+      this.showSummary();
+    }
+  }
+
+  /** Whether somebody types into it, or goes through it. */
+  get isInUse() {
+    return this.editing || this.content.contains(document.activeElement);
   }
 
   /** Take in that something has changed on the timeline. */
   async refresh() {
-    if (this.ident !== null && !this.content.contains(document.activeElement)
-        && !this.editing) {
+    if (this.ident !== null) {
+      await this.load(this.ident, !this.isInUse);
+    }
+  }
+
+  /** Take in that time has passed. */
+  async tick() {
+    if (this.ident === null || !this.shownSummary) {
+      return;
+    }
+    if (this.stale && !this.isInUse) {
       await this.load(this.ident);
+    } else {
+      this.showSummary();
+    }
+  }
+
+  /** Show where the lease stands now. */
+  showSummary() {
+    const summary = this.summary();
+    if (summary.textContent !== this.shownSummary.textContent) {
+      this.shownSummary.replaceWith(summary);
+      this.shownSummary = summary;
+    }
+    if (this.start <= this.page.fleet.now()) {
+      this.lockStart?.();
     }
   }
 
@@ -122,12 +168,13 @@ export class LeasePage {
     heading.textContent = lease.name;
     fill(
       this.content,
-      this.summary(),
+      this.shownSummary = this.summary(),
       this.actions(),
       this.editor = element('div.editor'),
       ...lease.reservations.map((each) => this.reservation(each)),
       this.events(),
       this.commands(),
+      historySection(this.history, this.hosts),
       this.about());
   }
 
@@ -207,20 +254,24 @@ export class LeasePage {
 
   editTimes() {
     const now = this.page.fleet.now();
-    const started = this.start <= now;
+    // NOTE: as they are now; somebody else may change them meanwhile.
+    const before = {start: toInput(this.start), end: toInput(this.end)};
+    let started = this.start <= now;
     const start = element('input', {
       id: 'lease-start', type: 'datetime-local', step: 60, required: true,
-      value: toInput(this.start), disabled: started});
+      value: before.start, disabled: started});
     const end = element('input', {
       id: 'lease-end', type: 'datetime-local', step: 60, required: true,
-      value: toInput(this.end)});
+      value: before.end});
+    const note = element('p.note', {hidden: !started},
+                         'It has started: only its end can change.');
     const verdict = element('div.verdict', {role: 'status'});
     const buttons = this.editButtons('Change');
     const submit = buttons.lastChild;
     const change = () => ({
-      ...(started || start.value === toInput(this.start) ? {}
+      ...(started || start.value === before.start ? {}
         : {start_date: write(fromInput(start.value))}),
-      ...(end.value === toInput(this.end) ? {}
+      ...(end.value === before.end ? {}
         : {end_date: write(fromInput(end.value))})});
     const dryRun = new DryRun((found) => showChange(
       this, verdict, submit, found));
@@ -235,14 +286,21 @@ export class LeasePage {
       }
     };
     submit.disabled = true;
+    this.lockStart = () => {
+      if (!started) {
+        started = true;
+        Object.assign(start, {value: before.start, disabled: true});
+        note.hidden = false;
+        tryIt();
+      }
+    };
     this.edit(element(
       'form', {oninput: tryIt, onsubmit: (event) => {
         event.preventDefault();
         this.write(change(), 'Changed.');
       }},
       field('lease-start', 'From', start),
-      started && element('p.note', {},
-                         'It has started: only its end can change.'),
+      note,
       field('lease-end', 'Until', end), verdict, buttons));
     (started ? end : start).focus();
   }
@@ -404,6 +462,8 @@ export class LeasePage {
   closed() {
     this.ident = null;
     this.editing = false;
+    this.shownSummary = null;
+    this.lockStart = null;
     this.page.board.over.shown = null;
     this.page.board.light(null);
     this.page.changed(null);

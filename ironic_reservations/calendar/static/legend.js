@@ -22,6 +22,14 @@ import {colour} from './theme.js';
 const WIDTH = 26;
 const HEIGHT = 14;
 
+/** Have a button open and close the legend, where there is no room for it. */
+export function letLegendOpen(place, button) {
+  button.addEventListener('click', () => {
+    const open = place.classList.toggle('open');
+    button.setAttribute('aria-expanded', String(open));
+  });
+}
+
 /** Draw the legend with the colours of now. */
 export function drawLegend(place) {
   fill(place, ...Object.entries(KINDS).map(([kind, {label}]) => element(

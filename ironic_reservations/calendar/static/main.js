@@ -27,13 +27,13 @@ import * as keyboard from './keyboard.js';
 import {LeaseDrag} from './lease_drag.js';
 import {LeaseList} from './lease_list.js';
 import {LeasePage} from './lease_page.js';
-import {drawLegend} from './legend.js';
+import {drawLegend, letLegendOpen} from './legend.js';
 import {keepLooking} from './live.js';
 import {connection} from './notice.js';
 import {closePanel, panelIsOpen} from './panel.js';
 import {forgetPatterns} from './patterns.js';
 import {readSession, whenSignedOut} from './requests.js';
-import {nameOf, saidOfBooking} from './row_labels.js';
+import {nameOf, saidOfBooking, writeTotal} from './row_labels.js';
 import {askToSignIn} from './sign_in.js';
 import {readTheme} from './theme.js';
 import {DAY, days, here} from './times.js';
@@ -137,6 +137,7 @@ class Page {
       {resourceClass: this.classInFocus()}));
     byId('leases').addEventListener('click', () => this.leaseList.open());
     byId('help').addEventListener('click', () => keyboard.showHelp());
+    letLegendOpen(byId('legend'), byId('legend-toggle'));
     keyboard.listen(this.keysDo());
   }
 
@@ -154,6 +155,7 @@ class Page {
     if (address.current().from === null) {
       await this.showWindow();
     }
+    this.leasePage.tick();
     this.board.later();
     return this.fleet.failure === null;
   }
@@ -165,6 +167,7 @@ class Page {
       || fleet.classes.length > 0;
     byId('loading').hidden = fleet.loaded !== null;
     this.board.update();
+    this.showTotal();
     if (this.seen !== fleet.sequence) {
       this.seen = fleet.sequence;
       this.leasePage.refresh();
@@ -189,7 +192,17 @@ class Page {
       byId(`range-${range}`).setAttribute('aria-pressed', String(
         Math.abs(timeline.to - timeline.from - range * DAY) < DAY / 12));
     }
+    this.showTotal();
     return timeline;
+  }
+
+  /** Say how much of all classes is free at first, and taken in view. */
+  showTotal() {
+    const {fleet, board: {timeline}} = this;
+    const from = Math.max(timeline.from, fleet.now());
+    const taken = timeline.to > from
+      ? fleet.utilisation(from, timeline.to) : null;
+    writeTotal(byId('total'), fleet.total(from), taken);
   }
 
   async showWindow() {
@@ -380,8 +393,7 @@ class Page {
     const kept = keptOf(this.booking);
     this.book({...kept, start, end, resourceClass: row.name,
                node: host?.node_uuid ?? null,
-               rack: row.kind === 'rack' ? row.rack || 'those without one'
-                 : null,
+               rack: row.kind === 'rack' ? row.rack : null,
                nodeName: host && nameOf(host)});
   }
 

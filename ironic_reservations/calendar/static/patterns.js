@@ -23,14 +23,16 @@ export const KINDS = {
   planned: {label: 'planned: may still move to another host'},
   bound: {label: 'bound'},
   immediate: {label: 'reserved at once'},
-  margin: {label: 'cleaning afterwards'},
+  margin: {label: 'time kept for cleaning afterwards'},
   'maintenance planned': {label: 'maintenance window, planned'},
   'maintenance under way': {label: 'maintenance window, under way'},
+  cleaning: {label: 'in cleaning'},
   'in transition': {label: 'in transition'},
   maintenance: {label: 'maintenance'},
   broken: {label: 'broken'},
   deployed: {label: 'in use without a lease'},
   closed: {label: 'closed to leases'},
+  lent: {label: 'lent: its owner can have it back from then on'},
 };
 
 const made = new Map();
@@ -138,6 +140,14 @@ const TILES = {
     onGround(context, size);
     zigzags(context, size, 2.6);
   }],
+  cleaning: [12, (context) => {
+    context.lineWidth = 1.2;
+    for (const [x, y, radius] of [[3.5, 3.5, 2.4], [9, 9, 1.6]]) {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.stroke();
+    }
+  }],
   'in transition': [8, (context) => {
     for (const [x, y] of [[2, 2], [6, 6]]) {
       context.fillRect(x - 1, y - 1, 2, 2);
@@ -157,6 +167,15 @@ const TILES = {
     context.moveTo(0, 4);
     context.lineTo(size, 4);
     context.stroke();
+  }],
+  lent: [10, (context) => {
+    for (const [x, y] of [[0, 5], [5, 10]]) {
+      context.beginPath();
+      context.moveTo(x + 0.5, y);
+      context.lineTo(x + 4.5, y);
+      context.lineTo(x + 2.5, y - 4);
+      context.fill();
+    }
   }],
   closed: [10, (context) => {
     context.lineWidth = 1.4;

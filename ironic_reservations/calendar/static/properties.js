@@ -15,14 +15,23 @@
  * What a lease asks of its hosts, in the texts that the API reads.
  */
 
-/** Return the text that asks for a class, a host, and what is typed in. */
-export function textFor({resourceClass, node, typed}) {
+/**
+ * Return the text that asks for a class, a host or the hosts of a rack, and
+ * what is typed in.
+ *
+ * @param {[string, string]} rack the property that names racks, and a rack
+ */
+export function textFor({resourceClass, node, rack, typed}) {
   const conditions = [];
   if (resourceClass) {
     conditions.push(['==', '$resource_class', resourceClass]);
   }
   if (node) {
     conditions.push(['==', '$node_uuid', node]);
+  }
+  if (rack) {
+    const [property, name] = rack;
+    conditions.push(['==', `$${property}`, name]);
   }
   if (typed?.trim()) {
     conditions.push(JSON.parse(typed));

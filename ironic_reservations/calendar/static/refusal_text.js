@@ -19,7 +19,8 @@
 import {element} from './elements.js';
 import {duration, read, shown, timeElement, utc} from './times.js';
 
-const IN_SENTENCE = /\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? UTC/g;
+const IN_SENTENCE =
+  /\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|Z|\+00:00)/g;
 
 /** Return a sentence of the service with local times, UTC on hover. */
 export function sentence(text) {

@@ -164,12 +164,14 @@ export class RowLabels {
     if (made.getAttribute('aria-level') !== level) {
       made.setAttribute('aria-level', level);
     }
-    const condition = host && conditionOf(host);
+    const badges = host ? [conditionOf(host), host.lent && 'lent'].filter(
+      (each) => each) : [];
     const [name, badge] = made.firstChild.children;
     write(name, host ? nameOf(host) : '…');
-    write(badge, condition ?? '');
-    badge.hidden = !condition;
-    made.words = () => (host ? saidOfHost(host, this.view)
+    write(badge, badges.join(', '));
+    badge.hidden = !badges.length;
+    made.words = () => (host
+      ? saidOfHost(host, this.view, this.fleet.lentUntil)
       : 'is being loaded');
   }
 
@@ -215,6 +217,28 @@ function newHostRow() {
     element('span.said', {role: 'gridcell'}));
 }
 
+/**
+ * Write how much of all classes is free, and taken.
+ *
+ * @param {{hosts: number, free: number}} total now, or as the view begins
+ * @param {number|null} taken which share, in view
+ */
+export function writeTotal(place, {hosts, free}, taken) {
+  const share = taken === null ? null : `${Math.round(100 * taken)} % taken`;
+  const text = `${free} of ${hosts} free ${share}`;
+  if (place.dataset.text !== text) {
+    place.dataset.text = text;
+    fill(place, element('span.count', {},
+                        element('strong', {}, String(free)),
+                        ` of ${hosts} free`),
+         share && element('span.least', {
+           title: 'Of the hosts of all classes, on average from now until the '
+             + 'end of what is shown: booked, in cleaning, or not usable'},
+         share, element('span.in-view', {}, ' in view')));
+    place.hidden = hosts === 0;
+  }
+}
+
 function write(place, text) {
   if (place.textContent !== text) {
     place.textContent = text;
@@ -237,8 +261,13 @@ function saidOfClass(each, from, to) {
   return said.join('; ');
 }
 
-function saidOfHost(host, {from, to}) {
+function saidOfHost(host, {from, to}, lentUntil) {
   const said = [conditionOf(host) ?? 'usable'];
+  if (host.lent) {
+    said.push(lentUntil === null || lentUntil >= to
+      ? 'lent by its owner' : `lent by its owner, until ${shown(lentUntil)}`);
+  }
+  const first = said.length;
   const {bookings} = host;
   said.push(...host.windows.filter(
     (each) => each.start < to && each.end > from).map(saidOfWindow));
@@ -250,7 +279,10 @@ function saidOfHost(host, {from, to}) {
     }
     said.push(saidOfBooking(bookings[at]));
   }
-  return said.length > 1 ? said.join('; ') : `${said[0]}; no bookings`;
+  if (said.length === first) {
+    said.push('no bookings');
+  }
+  return said.join('; ');
 }
 
 /** Return the name of a host; the reader may not be allowed to know it. */

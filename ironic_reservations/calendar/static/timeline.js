@@ -21,8 +21,11 @@ import {axisLabels} from './times.js';
 
 const {uPlot} = window;
 const AXIS_HEIGHT = 52;
+/** As wide is a letter of the axis, at most, in pixels of CSS. */
+const LETTER = 7;
 const SHORTEST = 15 * 60;
-const LONGEST = 400 * 86400;
+/** The service tells no more than 366 days at a time. */
+export const LONGEST = 365 * 86400;
 
 /** An axis of time over a canvas. */
 export class Timeline {
@@ -52,16 +55,24 @@ export class Timeline {
         y: {range: () => [0, 1]}},
       series: [{}, {show: false}],
       axes: [{
-        side: 0, size: AXIS_HEIGHT, space: 84, gap: 28,
+        // NOTE: beside their ticks, where no edge cuts the first in half.
+        side: 0, size: AXIS_HEIGHT, space: 84, gap: 28, align: 1,
         stroke: shades.stroke,
         font: font(12),
         grid: {stroke: () => colour('grid'), width: 1},
         ticks: {stroke: () => colour('line'), width: 1, size: 4},
         values: (plot, splits, axis, space, step) =>
-          axisLabels(splits, step),
+          axisLabels(splits, step).map((label, at) => (
+            this.hasRoom(splits[at], label) ? label : '')),
       }, {show: false}],
       hooks: {draw: [(plot) => draw(plot.ctx)]},
     };
+  }
+
+  /** Return whether a label beside its tick is not cut by the edge. */
+  hasRoom(time, label) {
+    const longest = Math.max(...label.split('\n').map((line) => line.length));
+    return this.x(time) + longest * LETTER <= this.width;
   }
 
   get axisHeight() {
@@ -76,9 +87,14 @@ export class Timeline {
     this.plot.setSize({width, height});
   }
 
+  /** Return a length of time that can be shown. */
+  limited(length) {
+    return Math.min(Math.max(length, SHORTEST), LONGEST);
+  }
+
   /** Show a window of time. */
   show(from, to) {
-    const length = Math.min(Math.max(to - from, SHORTEST), LONGEST);
+    const length = this.limited(to - from);
     const middle = (from + to) / 2;
     this.from = middle - length / 2;
     this.to = middle + length / 2;

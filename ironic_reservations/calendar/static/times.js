@@ -98,7 +98,10 @@ export function days(start, end) {
     dayAndYear.format(date(end - 1))}`;
 }
 
-/** Return the labels of the time axis for times that many seconds apart. */
+/**
+ * Return the labels of the time axis for times that many seconds apart; each
+ * begins with a space, since it stands right of its tick.
+ */
 export function axisLabels(splits, step) {
   let previous = null;
   return splits.map((seconds) => {
@@ -107,12 +110,12 @@ export function axisLabels(splits, step) {
       const day = at.toDateString();
       const above = day === previous ? '' : weekday.format(at);
       previous = day;
-      return `${above}\n${clockTime.format(at)}`;
+      return ` ${above}\n ${clockTime.format(at)}`;
     }
     const month = monthOnly.format(at);
     const above = month === previous ? '' : month;
     previous = month;
-    return `${above}\n${step < 20 * DAY
+    return ` ${above}\n ${step < 20 * DAY
       ? dayInMonth.format(at) : dayOnly.format(at)}`;
   });
 }
@@ -141,7 +144,9 @@ export function snap(seconds, step) {
   const near = Math.round(onClock(seconds) / step) * step;
   const there = seconds + near - onClock(seconds);
   // NOTE: the clock may have changed between the two.
-  return there + near - onClock(there);
+  // NOTE: in whole seconds, since what is a little less than a minute is
+  // shown as the one before.
+  return Math.round(there + near - onClock(there));
 }
 
 function onClock(seconds) {

@@ -43,6 +43,7 @@ _WINDOW = (
 _LEFT = {
     'usable': ('·', '.', 'dim', 'free'),
     'in transition': ('~', '~', 'yellow', 'in transition'),
+    'cleaning': ('~', '~', 'yellow', 'in cleaning'),
     'deployed': ('+', '+', 'cyan', 'deployed without a lease'),
     'broken': ('×', 'x', 'red', 'broken'),
     'closed': ('-', '-', 'dim', 'closed'),

@@ -215,6 +215,25 @@ class SetLease(lease_plan.Planned):
             metavar='<duration>',
             type=chart_command.duration,
             help='End the lease earlier by this time.')
+        end.add_argument(
+            '--duration',
+            metavar='<duration>',
+            type=chart_command.duration,
+            help='New duration of a lease whose dates are open.')
+        parser.add_argument(
+            '--between',
+            nargs=2,
+            metavar=('<time>', '<time>'),
+            type=chart_command.instant,
+            help='New window, within which the lease may be moved until it '
+                 'is fixed. If its dates were set or are fixed, they are '
+                 'open again.')
+        parser.add_argument(
+            '--fix-before',
+            metavar='<duration>',
+            type=chart_command.duration,
+            help='Fix the dates this time before the planned start, if they '
+                 'are open.')
         parser.add_argument(
             '--hosts',
             metavar='<number>',
@@ -257,7 +276,7 @@ class SetLease(lease_plan.Planned):
             'name': parsed_args.name, 'start': parsed_args.start,
             'end': _new_end(found, parsed_args),
             'reservations': _reservations(client, found, parsed_args),
-            'heal': parsed_args.heal}
+            'heal': parsed_args.heal, **_open_dates(parsed_args)}
         if not any(changes.values()):
             raise exc.CommandError(
                 'No change was given. Use --extend, --end-date, --hosts, '
@@ -424,6 +443,26 @@ def _new_end(found: lease.Lease,
         return _plus(times.told(found.end_date), by)
     end: times.Instant | None = parsed_args.end
     return end
+
+
+def _open_dates(parsed_args: argparse.Namespace) -> dict[str, Any]:
+    """Return what changes of the dates that are left open.
+
+    :raises CommandError: others are set.
+    """
+    opened = {name: value for name, value in (
+        ('between', parsed_args.between), ('duration', parsed_args.duration),
+        ('fix_before', parsed_args.fix_before)) if value is not None}
+    for option, value in (('--start-date', parsed_args.start),
+                          ('--end-date', parsed_args.end),
+                          ('--extend', parsed_args.extend),
+                          ('--shorten', parsed_args.shorten)):
+        if opened and value is not None:
+            other = '--' + next(iter(opened)).replace('_', '-')
+            raise exc.CommandError(
+                f'{other} leaves the dates open, and {option} sets one: use '
+                'one of them.')
+    return opened
 
 
 def _plus(moment: datetime.datetime, by: int) -> datetime.datetime:

@@ -21,6 +21,7 @@ import datetime
 import logging
 from typing import Any
 
+from cliff import columns as formats
 from ironicclient import exc
 from osc_lib.cli import format_columns
 from osc_lib.command import command
@@ -164,9 +165,31 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Show it, with its nodes."""
         self.log.debug('take_action(%s)', parsed_args)
-        found = maintenance.MaintenanceManager(
-            self.app.client_manager.baremetal).find(parsed_args.maintenance)
-        return _LONG, _values(found, _LONG)
+        manager = maintenance.MaintenanceManager(
+            self.app.client_manager.baremetal)
+        # NOTE: the list, in which names are found, tells less.
+        found = manager.get(manager.find(parsed_args.maintenance).uuid)
+        waiting = [
+            {'node_uuid': each['node_uuid'], **each['waiting'],
+             'latest': each['ends_at']}
+            for each in found.nodes if each.get('waiting')]
+        for each in found.nodes:
+            each.pop('waiting', None)
+        return (*_LONG, 'waiting'), [*_values(found, _LONG),
+                                     _Waiting(waiting)]
+
+
+class _Waiting(formats.FormattableColumn[list[dict[str, Any]]]):
+    """The nodes that are waited for, each in lines of its own."""
+
+    def human_readable(self) -> str:
+        """Return for whom, since when, and until when at the latest."""
+        return '\n\n'.join(
+            f'{each["node_uuid"]}: {each["for"]}\n'
+            f'since: {each["since"]}\n'
+            f'until: {each["until"] or "not known"}\n'
+            f'at the latest until: {each["latest"]}'
+            for each in self._value)
 
 
 class DeleteMaintenance(command.Command):

@@ -30,7 +30,7 @@ from ironic_reservations.client import times
 _INSTANTS = frozenset((
     'start_date', 'end_date', 'before_end_date', 'time', 'created_at',
     'updated_at', 'expires_at', 'starts_at', 'ends_at', 'until', 'earliest',
-    'origin'))
+    'origin', 'since', 'latest'))
 
 
 class Zoned(command.Command):

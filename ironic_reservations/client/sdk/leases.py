@@ -118,7 +118,8 @@ def change(conn: connection.Connection, lease: str | Lease, *,
     :param lease: the lease, or its id.
     :param dry_run: only tell whether and how it could be done.
     :param changes: as for ``lease_payload.change``: ``name``, ``start``,
-        ``end``, ``before_end``, ``reservations``, ``heal``.
+        ``end``, ``before_end``, ``reservations``, ``heal``, ``between``,
+        ``duration``, ``fix_before``.
     :raises Conflict: it cannot be done; ``reasons`` say why.
     """
     path = utils.urljoin(Lease.base_path, transport.ident(lease))

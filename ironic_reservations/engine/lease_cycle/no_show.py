@@ -42,6 +42,7 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import looks as db_looks
 from ironic_reservations.db import no_shows as db_no_shows
 from ironic_reservations.db import outbox as db_outbox
+from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import enforcement_commits
@@ -276,6 +277,7 @@ def _release(context: lease_context.Context, lease: leases.Lease,
         commit.commit(connection, looked.only(
             {booking.node_uuid for booking in bookings}), now)
         db_bookings.end(connection, bookings, now)
+        db_usage_periods.note_no_shows(connection, lease, bookings, now)
         after = context.update(connection, lease, after)
         enforcement_commits.write(context.engine.conf, connection,
                                   [lease.id], now)

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 import dataclasses
 import datetime
 
@@ -32,12 +33,15 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
+from ironic_reservations.engine.leases import reopen as lease_reopen
 from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
@@ -82,7 +86,7 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             project_id: str | None, dry_run: bool,
             allowed: limits.Limits | None
             ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
-    permitted: list[leases.Lease] = []
+    permitted: set[Hashable] = set()
     healed: list[bool] = []
     tried: list[leases.Lease] = []
     hold = limits.of(engine.conf, 'leases') if allowed is None else allowed
@@ -100,29 +104,73 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
                 engine, hold, before.project_id, now, before.id)
             compared = dry_run or bool(tried)
             tried.append(before)
+            until = project.latest_end(before, after.end)
+            window = _window(after, changes, hold, now)
             try:
                 replanned = lease_replan.replan(
-                    engine, before, after, changes, now,
-                    project.latest_end(before, after.end), compared)
+                    engine, before, after, changes, now, until, project,
+                    compared, window)
             except errors.LeaseRefused as exc:
-                if healed or not lease_heal.makes_room(engine):
+                if not healed:
+                    healed.append(True)
+                    if lease_heal.makes_room(engine):
+                        raise db_connection.Conflict(
+                            'others have been planned anew') from exc
+                first, last = (after.start, after.start) if (
+                    window is None) else (window.first, window.last)
+                others = lease_slides.read_others(
+                    engine, now, first, last + (after.end - after.start),
+                    before.id)
+                # NOTE: of a window not all starts have been tried yet.
+                if not others.leases and first == last:
                     raise
-                healed.append(True)
-                raise db_connection.Conflict(
-                    'others have been planned anew') from exc
+                replanned = lease_replan.replan(
+                    engine, before, after, changes, now, until, project,
+                    window=window, sliding=lease_replan.Sliding(others, hold))
             after = replanned.lease
+            if replanned.slid:
+                project = lease_slides.beside(engine, hold, before,
+                                              replanned.slid, now)
             project.check_lease(after, before)
-        if not permitted:
+        # NOTE: where others were in the way, it may be planned otherwise.
+        if enforcement.terms(after) not in permitted:
             enforcement.check_update(engine.conf, before, after)
-            permitted.append(after)
+            permitted.add(enforcement.terms(after))
         if not dry_run:
             commit_change(engine, before, after, replanned, now, hold)
-        return after, lease_rehearsal.Displaced(
-            {} if replanned is None else replanned.difference.homes)
+            if replanned is not None:
+                lease_slides.tell(engine, replanned.slid)
+        return after, (
+            lease_rehearsal.Displaced() if replanned is None
+            else lease_rehearsal.Displaced(replanned.difference.homes,
+                                           replanned.slid))
     changed = retry.until_committed(attempt, repeatable=True)
     if not dry_run:
         engine.announcer.tell_lease(announce.LEASE_UPDATE, changed[0])
     return changed
+
+
+def _window(lease: leases.Lease, changes: leases.LeaseChange,
+            allowed: limits.Limits, now: datetime.datetime
+            ) -> lease_replan.Window | None:
+    """Return when a lease may start, where its dates are open.
+
+    :param lease: with its new terms.
+    """
+    between = lease.between
+    if between is None or changes.opened is None and (
+            between.fix_at is None or between.fix_at <= now):
+        return None
+    until = lease_terms.latest_end(allowed, now)
+    latest = between.latest if until is None else min(between.latest, until)
+    first = max(between.earliest, now)
+    if changes.opened is None:
+        # NOTE: whoever does not ask for other dates gets none without the
+        # notice that was promised; where it is, it may stay.
+        first = max(between.earliest, min(
+            lease.start, lease_dates.soonest(between, now)))
+    return lease_replan.Window(
+        first, max(first, latest - (lease.end - lease.start)), until)
 
 
 def _same_promise(before: leases.Lease, after: leases.Lease,
@@ -141,6 +189,14 @@ def _same_promise(before: leases.Lease, after: leases.Lease,
 def _terms(engine: Engine, lease: leases.Lease, changes: leases.LeaseChange,
            now: datetime.datetime, allowed: limits.Limits) -> leases.Lease:
     """Return the lease as it would be, without its bookings planned anew."""
+    if changes.opened is not None:
+        if lease_replan.started(lease, now) or (
+                lease.status is not leases.LeaseStatus.PENDING):
+            raise errors.LeaseFrozen(
+                f'The lease {lease.id} has started or is over, so its dates '
+                'cannot be left open. Send "end_date" to change its end.')
+        lease = lease_reopen.reopened(engine.conf, lease, changes.opened,
+                                      now, allowed)
     begin = _start(lease, changes, now)
     end = lease.end if changes.end is None else changes.end
     if end != lease.end and lease_replan.started(lease, now) and (
@@ -302,12 +358,19 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
     :param ahead: whether it may not have begun by then.
     :raises Conflict: something is not as it was.
     """
+    slid = () if replanned is None else replanned.slid
+    lessees = [] if replanned is None else _lessees(engine, before,
+                                                    replanned)
     with engine.database.write() as connection:
         if replanned is not None:
-            limit_checks.recheck(allowed, connection, after, now, before)
-        if replanned is not None:
+            counted = lease_slides.projects(engine.conf, slid)
+            if allowed.counted:
+                counted.add(after.project_id)
+            limit_checks.queue_up(connection, counted, now)
             commit.commit(connection, replanned.difference.seen,
                           replanned.snapshot.now, replanned.difference)
+            lease_slides.write(connection, slid, now)
+            limit_checks.check_again(allowed, connection, after, now, before)
             _write(connection, before, replanned, now)
         if not db_leases.update(connection, before, after,
                                 lease_terms.due(after, now)):
@@ -315,7 +378,12 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
         if notice is not None:
             notices.write(engine.conf, connection, notice, after, now,
                           occurrence=str(before.generation + 1))
-        enforcement_commits.write(engine.conf, connection, [after.id], now)
+        lease_slides.check(engine, connection, slid, now)
+        lease_asked_back.write(engine, connection, lessees, now)
+        enforcement_commits.write(
+            engine.conf, connection,
+            [after.id, *(change.after.id for change in slid)], now)
+        lease_dates.check_unpassed((before, after), now, engine.clock())
         if ahead:
             lease_dates.check_ahead(after, engine.clock())
         elif after.start != before.start:
@@ -324,8 +392,26 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
     if replanned is not None and not replanned.ended:
         engine.snapshots.commit(
             replanned.difference.seen.generations, replanned.snapshot.now,
-            before.bookings, snapshots.promised(after, after.bookings),
+            [*before.bookings, *lease_slides.removed(slid)],
+            [*snapshots.promised(after, after.bookings),
+             *lease_slides.added(slid)],
             replanned.difference.homes)
+    lease_asked_back.tell(engine, lessees)
+
+
+def _lessees(engine: Engine, before: leases.Lease,
+             replanned: lease_replan.Replanned
+             ) -> list[lease_asked_back.Lessee]:
+    """Return who has nodes that a lease of their owner has after them."""
+    found = []
+    for was, made in ((before, replanned.lease),
+                      *((one.before, one.after) for one in replanned.slid)):
+        had = {(row.node_uuid, row.starts_at) for row in was.bookings}
+        found.extend(lease_asked_back.find(
+            engine, replanned.snapshot, made,
+            [row for row in made.bookings
+             if (row.node_uuid, row.starts_at) not in had]))
+    return found
 
 
 def _write(connection: sa.Connection, before: leases.Lease,

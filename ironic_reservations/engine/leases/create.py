@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Hashable
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -34,6 +35,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
@@ -142,7 +144,10 @@ class _Request:
         self._lease_id = str(uuid_module.uuid4())
         self._key, self._digest = key, digest
         self._allowed = allowed
-        self._permitted = self._tried = False
+        self._permitted: set[Hashable] = set()
+        #: Whether who else decides is asked.
+        self._asks = True
+        self._tried = False
         self._healed = False
         self._outrun: set[str] = set()
         self._wanted_start: datetime.datetime | None = None
@@ -202,9 +207,10 @@ class _Request:
         # NOTE: what is to start at once starts when it was asked for.
         begin = first if begin <= max(first, now) else begin
         lease = self._lease(snapshot, self._at(begin), begin, outcome)
-        if not self._permitted:
+        # NOTE: where others were in the way, it may be planned otherwise.
+        if self._asks and enforcement.terms(lease) not in self._permitted:
             enforcement.check_create(engine.conf, lease)
-            self._permitted = True
+            self._permitted.add(enforcement.terms(lease))
         slid = () if room is None else room.changes
         changes = difference.compare(
             snapshot, outcome.draft,
@@ -409,7 +415,7 @@ class _Request:
             tried = _Request(self._engine, ask, True, None, None,
                              self._allowed)
             # NOTE: who else decides is asked when it is asked for.
-            tried._permitted = True
+            tried._asks = False
             try:
                 tried.attempt()
             except (errors.ReservationError, db_connection.Conflict):
@@ -456,6 +462,9 @@ class _Request:
                 slid: Sequence[lease_slides.Change]) -> None:
         engine = self._engine
         self._outrun.update(changes.seen.generations)
+        lessees = [each for made in (lease, *(one.after for one in slid))
+                   for each in lease_asked_back.find(engine, snapshot, made,
+                                                     made.bookings)]
         with engine.database.write() as connection:
             counted = lease_slides.projects(engine.conf, slid)
             if self._allowed.counted:
@@ -470,6 +479,7 @@ class _Request:
             db_bookings.insert_many(connection, lease.bookings,
                                     lease.user_id, snapshot.now)
             lease_slides.check(engine, connection, slid, snapshot.now)
+            lease_asked_back.write(engine, connection, lessees, snapshot.now)
             enforcement_commits.write(
                 engine.conf, connection,
                 [lease.id, *(change.after.id for change in slid)],
@@ -481,6 +491,7 @@ class _Request:
             added=[*snapshots.promised(lease, lease.bookings),
                    *lease_slides.added(slid)],
             homes=changes.homes)
+        lease_asked_back.tell(engine, lessees)
 
 
 def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import datetime
 
@@ -22,6 +23,7 @@ from ironic_reservations.model import leases
 
 #: A plan that is older does not promise what would have begun by now.
 _OLD = datetime.timedelta(minutes=1)
+_MINUTE = datetime.timedelta(minutes=1)
 
 
 def check_begun(lease: leases.Lease, planned: datetime.datetime,
@@ -39,6 +41,37 @@ def check_begun(lease: leases.Lease, planned: datetime.datetime,
         raise db_connection.Conflict('the lease would have begun meanwhile')
 
 
+def check_unpassed(versions: Sequence[leases.Lease],
+                   planned: datetime.datetime,
+                   moment: datetime.datetime) -> None:
+    """Check that a lease has neither begun nor been fixed since its plan.
+
+    Comes last in the transaction that changes it: until somebody has written
+    that it has begun, no generation tells.
+
+    :param versions: as it was, and as it becomes.
+    :param planned: when its plan was made.
+    :param moment: the present time.
+    :raises Conflict: it has.
+    """
+    for lease in versions:
+        fixed = None if lease.between is None else lease.between.fix_at
+        if fixed is not None and planned < fixed <= moment:
+            raise db_connection.Conflict('the lease is fixed by now')
+    if planned < versions[0].start <= moment:
+        raise db_connection.Conflict('the lease has begun meanwhile')
+
+
+def soonest(between: leases.Between,
+            now: datetime.datetime) -> datetime.datetime:
+    """Return the first whole minute at which a lease may still begin.
+
+    :param between: says how long before that it is to be fixed.
+    """
+    at = now + datetime.timedelta(seconds=between.fix_before)
+    return at.replace(second=0, microsecond=0) + _MINUTE
+
+
 def check_ahead(lease: leases.Lease, moment: datetime.datetime) -> None:
     """Check that a lease that was moved does not begin in the past.
 
@@ -48,6 +81,22 @@ def check_ahead(lease: leases.Lease, moment: datetime.datetime) -> None:
     """
     if lease.start < moment:
         raise db_connection.Conflict('the lease would have begun meanwhile')
+
+
+def starting_at(lease: leases.Lease, begin: datetime.datetime,
+                now: datetime.datetime) -> leases.Lease:
+    """Return a lease as it is when it starts at another instant.
+
+    It lasts as long, and its bookings stay as they are.
+    """
+    by = begin - lease.start
+    end = lease.end + by
+    told = None if lease.before_end is None else lease.before_end + by
+    return dataclasses.replace(
+        lease, start=begin, end=end, before_end=told, updated_at=now,
+        between=None if lease.between is None
+        else lease.between.fixed_for(begin, now),
+        events=events(lease, begin, told, end, now))
 
 
 def events(lease: leases.Lease, begin: datetime.datetime,

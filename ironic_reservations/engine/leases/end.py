@@ -26,13 +26,13 @@ from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
-from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
 
 
-def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
+def end(engine: Engine, lease_id: str, project_id: str | None = None,
+        permitted: lease_find.Found | None = None) -> None:
     """Take a lease back.
 
     One that has not started is gone at once; of one that has, the nodes, and
@@ -40,6 +40,8 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
     reconciler, and then it is gone.
 
     :param project_id: whose it has to be; ``None``: anybody's.
+    :param permitted: the lease, as it was when the caller was allowed to end
+        it; if it still is so, it is not read again.
     :raises LeaseNotFound: there is none.
     :raises Contention: others changed it each time.
     :raises OutcomeUnknown: it may or may not have been ended.
@@ -54,8 +56,13 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
         return tried[-1] if ended else None
 
     def attempt() -> leases.Lease:
-        nonlocal at_once, was_over
-        lease = lease_find.get(engine, lease_id, project_id)
+        nonlocal at_once, was_over, permitted
+        # NOTE: however old it is: the generations of the nodes and of the
+        # lease, and the bookings, are compared in the transaction that writes.
+        # Whoever has been outrun reads all of it again.
+        found = permitted or lease_find.get_with_nodes(engine, lease_id,
+                                                       project_id)
+        permitted, lease = None, found.lease
         was_over = lease.status is leases.LeaseStatus.TERMINATED
         now = engine.clock()
         at_once = not _offered(engine, lease) and not any(
@@ -66,8 +73,8 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None) -> None:
         deleting = dataclasses.replace(
             lease, status=leases.LeaseStatus.DELETING, updated_at=now)
         tried.append(deleting)
-        with engine.database.read() as connection:
-            nodes = seen.read_again(connection, lease.bookings)
+        nodes = found.nodes.only({booking.node_uuid
+                                  for booking in lease.bookings})
         with engine.database.write() as connection:
             commit.commit(connection, nodes, now)
             db_bookings.delete_planned(connection, untouched)

@@ -14,11 +14,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen
 from ironic_reservations.model import leases
 
 
@@ -41,6 +43,34 @@ def get(engine: Engine, lease_id: str,
     if not found or project_id not in (None, found[0].project_id):
         raise unknown(lease_id)
     return found[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A lease that is going to be changed, and its nodes at that moment.
+
+    :ivar nodes: with their generations, as far as there are such nodes.
+    """
+
+    lease: leases.Lease
+    nodes: seen.Seen
+
+
+def get_with_nodes(engine: Engine, lease_id: str,
+                   project_id: str | None = None) -> Found:
+    """Read one lease, and the generations of its nodes at the same moment.
+
+    :param project_id: whose it has to be; ``None``: anybody's.
+    :raises LeaseNotFound: there is none.
+    """
+    with engine.database.snapshot() as connection:
+        found = db_leases.read(connection, (lease_id,))
+        nodes = seen.read(connection, {
+            booking.node_uuid for lease in found
+            for booking in lease.bookings})
+    if not found or project_id not in (None, found[0].project_id):
+        raise unknown(lease_id)
+    return Found(found[0], nodes)
 
 
 def page(engine: Engine, project_id: str | None = None,

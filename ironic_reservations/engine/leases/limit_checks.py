@@ -68,20 +68,6 @@ def read(allowed: limits.Limits, connection: sa.Connection,
     return lease_limits.Project(allowed, held, count, now)
 
 
-def recheck(allowed: limits.Limits, connection: sa.Connection,
-            lease: leases.Lease, now: datetime.datetime,
-            before: leases.Lease | None = None) -> None:
-    """Check again, first in the transaction that writes a lease.
-
-    :param allowed: the limits that hold for the caller.
-    :param before: the lease as it was.
-    :raises Conflict: the project got something else meanwhile.
-    """
-    if allowed.counted:
-        queue_up(connection, (lease.project_id,), now)
-        check_again(allowed, connection, lease, now, before)
-
-
 def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
              now: datetime.datetime) -> None:
     """Wait for all who write leases of some projects.

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import copy
 import dataclasses
@@ -30,6 +31,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance
 
 _HOUR = 3600
+_TICK = datetime.timedelta(microseconds=1)
 _ANY_TIME = datetime.datetime.min
 
 
@@ -167,6 +169,40 @@ class Project:
                     spare -= more
         return mosts
 
+    def mosts_of(self, lease: leases.Lease, before: leases.Lease,
+                 counts: Mapping[str, int]) -> dict[str, int]:
+        """Return how many each reservation of a lease may have at most.
+
+        Where the project may not have the counts either, they are returned.
+
+        :param lease: as it becomes.
+        :param before: as it was; what the project holds must be without it.
+        :param counts: how many each of its reservations is to have in any
+            case, by its id.
+        """
+        more = {each.id: max(0, each.most - counts[each.id])
+                for each in lease.reservations}
+        for kind in self._kinds:
+            counted = [each.id for each in lease.reservations
+                       if self._counts(kind, each)]
+            least = sum(counts[ident] for ident in counted)
+            had = self._taken(kind, before)
+            for room in self._rooms(kind, lease.start, lease.end):
+                # NOTE: what it had, it keeps, as check_lease has it.
+                left = room.left
+                if room.option == kind.hours_option:
+                    kept = _lasts(before, self._now) * had
+                    left = max(left, kept // max(_lasts(lease, self._now),
+                                                 _TICK))
+                elif _is_within(lease, before):
+                    left = max(left, had)
+                spare = max(0, left - least)
+                for ident in counted:
+                    more[ident] = min(more[ident], spare)
+                    spare -= more[ident]
+        return {ident: count + more[ident]
+                for ident, count in counts.items()}
+
     def check_lease(self, lease: leases.Lease,
                     before: leases.Lease | None = None) -> None:
         """Check what a lease takes, if it is more than it took before.
@@ -189,6 +225,15 @@ class Project:
                         had * _lasts(before, self._now)):
                     kept.add(kind.hours_option)
             self._check(kind, asked, lease.start, lease.end, kept)
+
+    def permits_change(self, lease: leases.Lease,
+                       before: leases.Lease) -> bool:
+        """Check whether the project may have a lease as it changes."""
+        try:
+            self.check_lease(lease, before)
+        except errors.LeaseLimit:
+            return False
+        return True
 
     def permits(self, ask: leases.LeaseAsk) -> bool:
         """Check whether the project may have a lease as it is asked for."""

@@ -90,13 +90,14 @@ def _attempt(engine: Engine, lease_id: str) -> leases.Lease | None:
                                    before.id)
     length = before.end - before.start
     start = lease_replan.earliest(
-        engine, before, before.queued.wanted, now,
+        engine, before, before.queued.wanted, now, project,
         lambda begin: project.permits_lease(before, begin, begin + length))
     if start is None or start >= before.start:
         return None
     after = _starting(before, start, now)
     replanned = lease_replan.replan(engine, before, after,
-                                    leases.LeaseChange(), now, after.end)
+                                    leases.LeaseChange(), now, after.end,
+                                    project)
     after = replanned.lease
     if any(len(new.bookings) < len(old.bookings) for new, old in zip(
             after.reservations, before.reservations, strict=True)):
@@ -109,10 +110,6 @@ def _attempt(engine: Engine, lease_id: str) -> leases.Lease | None:
 def _starting(lease: leases.Lease, start: datetime.datetime,
               now: datetime.datetime) -> leases.Lease:
     assert lease.queued is not None
-    by = lease.start - start
-    told = None if lease.before_end is None else lease.before_end - by
     return dataclasses.replace(
-        lease, start=start, end=lease.end - by, before_end=told,
-        updated_at=now,
-        queued=dataclasses.replace(lease.queued, promised=start),
-        events=lease_dates.events(lease, start, told, lease.end - by, now))
+        lease_dates.starting_at(lease, start, now),
+        queued=dataclasses.replace(lease.queued, promised=start))

@@ -80,6 +80,37 @@ def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
         _reason(snapshot, project_id, place, wanted, refused), latest)
 
 
+def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
+                  place: int, wanted: leases.LeaseReservation,
+                  refused: plans.Refusal,
+                  starts: tuple[datetime.datetime, datetime.datetime],
+                  lease: leases.Lease, later: datetime.datetime | None
+                  ) -> errors.LeaseRefused:
+    """Make the answer to a change of a lease whose dates are open.
+
+    :param place: which of its reservations cannot be served.
+    :param wanted: what that one was to be.
+    :param starts: the first and the last one that it could have.
+    :param lease: as it was to be.
+    :param later: an end of its window with which it could be planned.
+    """
+    between = lease.between
+    assert between is not None
+    reason = _reason(snapshot, project_id, place, wanted, refused)
+    made = [] if later is None else [{
+        'kind': 'later', 'lease': {
+            'between': [offers.date(between.earliest), offers.date(later)],
+            'duration': int((lease.end - lease.start).total_seconds())},
+        'detail': 'It can be planned in a window that ends at '
+                  f'{offers.shown(later)}.'}]
+    return errors.LeaseRefused(
+        ' '.join([f'No start from {offers.shown(starts[0])} until '
+                  f'{offers.shown(starts[1])} was found. For the first of '
+                  f"them: {reason['detail']} The lease stays as it is.",
+                  *(str(offer['detail']) for offer in made)]),
+        reasons=[reason], offers=made)
+
+
 def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None
                ) -> errors.LeaseRefused:
     made = [] if latest is None else [{

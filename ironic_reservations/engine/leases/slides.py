@@ -81,6 +81,8 @@ class Asked:
     :ivar held: returns what it takes of its project from an instant on.
     :ivar permits: tells of what its project has, and what more it may have,
         whether it may begin at an instant.
+    :ivar lease_id: of a lease that changes; ``None``: the request is for a
+        new one.
     """
 
     project_id: str | None
@@ -90,6 +92,22 @@ class Asked:
     latest: int | None
     held: Callable[[int], list[allowance.Held]]
     permits: Callable[[lease_limits.Project, int], bool]
+    lease_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Others:
+    """Leases whose dates are open, as they were read.
+
+    :ivar is_all: whether these are all that could slide.
+    :ivar wanted: what each of their reservations asks of its hosts, by id.
+    :ivar late: tells whether it is time to give up.
+    """
+
+    leases: Sequence[leases.Lease]
+    is_all: bool
+    wanted: Mapping[str, requirements.Requirement]
+    late: Callable[[], bool]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,8 +135,26 @@ class Room:
     @property
     def own(self) -> frozenset[str]:
         """Return what the planner calls the bookings that are replaced."""
-        return frozenset(standing.name(row) for change in self.changes
-                         for row in change.before.bookings)
+        return names(self.changes)
+
+
+def read_others(engine: Engine, now: datetime.datetime,
+                first: datetime.datetime, until: datetime.datetime,
+                without: str | None = None) -> Others:
+    """Read the leases that may slide for a request.
+
+    :param first: the request does not start before.
+    :param until: it does not end after.
+    :param without: a lease that is left out.
+    """
+    begun = engine.timer()
+    with engine.database.snapshot() as connection:
+        found, is_all = db_open_dates.read_loose(
+            connection, now, first, until, _LOOKED_AT, without)
+    return Others(found, is_all, {each.id: lease_terms.requirement(
+        each.hypervisor_properties, each.resource_properties, each.instances)
+        for lease in found for each in lease.reservations},
+        lambda: engine.timer() - begun > _LONGEST)
 
 
 def make_room(engine: Engine, now: datetime.datetime,
@@ -133,42 +169,49 @@ def make_room(engine: Engine, now: datetime.datetime,
     :returns: where there is no room, whether that is proved.
     :raises Conflict: one of them has changed since it was read.
     """
-    begun = engine.timer()
-    opened = asked.latest is not None
-    with engine.database.snapshot() as connection:
-        found, is_all = db_open_dates.read_loose(
-            connection, now, asked.first, asked.until, _LOOKED_AT)
-    if not found and not opened:
+    others = read_others(engine, now, asked.first, asked.until)
+    if not others.leases and asked.latest is None:
         return True
-    of_others = {each.id: lease_terms.requirement(
-        each.hypervisor_properties, each.resource_properties, each.instances)
-        for lease in found for each in lease.reservations}
     snapshot = engine.snapshots.snapshot(
-        engine.database, now, [*wanted, *of_others.values()])
-    demands = tuple(demands_of(snapshot))
-    loose = _Loose(engine, snapshot, of_others)
-    near = [lease for lease in found if loose.is_near(lease, demands)]
+        engine.database, now, [*wanted, *others.wanted.values()])
+    return find_room(engine, snapshot, snapshot.timeline,
+                     tuple(demands_of(snapshot)), asked, others)
+
+
+def find_room(engine: Engine, snapshot: snapshots.Snapshot,
+              free: timeline.Timeline, demands: _Demands, asked: Asked,
+              there: Others) -> Room | bool:
+    """Plan a request on a snapshot, with others sliding for it.
+
+    :param free: the timeline without what the demands replace.
+    :param there: those that may slide.
+    :returns: where there is no room, whether that is proved.
+    :raises Conflict: one of them has changed since it was read.
+    """
+    opened = asked.latest is not None
+    loose = _Loose(engine, snapshot, there.wanted)
+    near = [lease for lease in there.leases
+            if loose.is_near(lease, free, demands)]
     others = [lease for lease in near if loose.may_slide(lease)]
     others.sort(key=lambda lease: (not _overlaps(lease, demands, asked),
                                    lease.start, lease.id))
     if not others and not opened:
-        return is_all and not near
-    is_all = is_all and len(near) == len(others) <= _MOST
+        return there.is_all and not near
+    is_all = there.is_all and len(near) == len(others) <= _MOST
     others = others[:_MOST]
     sliding = [loose.sliding(lease) for lease in others]
+    start = min(each.start for each in demands)
     if asked.latest is not None:
-        sliding.insert(0, slides.Sliding(
-            demands, demands[0].start, asked.latest))
-    together = _Together(engine, snapshot.now, asked, others,
-                         demands[0].start)
+        sliding.insert(0, slides.Sliding(tuple(demands), start,
+                                         asked.latest))
+    together = _Together(engine, snapshot.now, asked, others, start)
     outcome = slides.slide(
-        loose.without(others), () if opened else demands, sliding, _GRAIN,
-        permits=together.permit,
-        late=lambda: engine.timer() - begun > _LONGEST)
+        loose.without(others, free), () if opened else demands, sliding,
+        _GRAIN, permits=together.permit, late=there.late)
     if isinstance(outcome, bool):
         return outcome and is_all
     starts = list(outcome.starts)
-    start = starts.pop(0) if opened else demands[0].start
+    start = starts.pop(0) if opened else start
     granted = list(outcome.plan.granted)
     plan = dataclasses.replace(outcome.plan,
                                granted=tuple(granted[:len(demands)]))
@@ -180,6 +223,28 @@ def make_room(engine: Engine, now: datetime.datetime,
         if begin != instants.instant(lease.start):
             changes.append(Change(lease, _moved(snapshot, lease, begin, had)))
     return Room(snapshot, start, plan, tuple(changes))
+
+
+def names(changes: Sequence[Change]) -> frozenset[str]:
+    """Return what the planner calls the bookings that are replaced."""
+    return frozenset(map(standing.name, removed(changes)))
+
+
+def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
+           changes: Sequence[Change], now: datetime.datetime
+           ) -> lease_limits.Project:
+    """Return what a project has beside a lease once others have slid.
+
+    :param allowed: the limits that hold for the caller.
+    """
+    project = limit_checks.project(
+        engine, allowed, lease.project_id, now, lease.id,
+        *(change.before.id for change in changes))
+    return project.beside([
+        each for change in changes
+        if change.after.project_id == lease.project_id
+        for each in lease_limits.held(change.after, change.after.start,
+                                      change.after.end)])
 
 
 def projects(conf: cfg.ConfigOpts,
@@ -255,31 +320,23 @@ def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:
 
 def _overlaps(lease: leases.Lease, demands: _Demands,
               asked: Asked) -> bool:
-    length = demands[0].until - demands[0].start
-    until = (demands[0].until if asked.latest is None
-             else asked.latest + length)
+    start = min(each.start for each in demands)
+    until = max(each.until for each in demands)
+    if asked.latest is not None:
+        until += asked.latest - start
     return (instants.instant(lease.start) < until
-            and demands[0].start < instants.instant(lease.end))
+            and start < instants.instant(lease.end))
 
 
 def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
            granted: Sequence[Sequence[bookings.Booking]]) -> leases.Lease:
     """Return a lease as it is when it begins at another instant."""
-    begin = instants.moment(start)
-    end = begin + (lease.end - lease.start)
-    told = lease.before_end
-    if told is not None:
-        told += begin - lease.start
-    assert lease.between is not None
-    return dataclasses.replace(
-        lease, start=begin, end=end, before_end=told,
-        updated_at=snapshot.now,
-        between=lease.between.fixed_for(begin, snapshot.now),
-        events=lease_dates.events(lease, begin, told, end, snapshot.now),
-        reservations=tuple(dataclasses.replace(
-            each, bookings=lease_granted.rows(snapshot, each.id, rows,
-                                              lease.project_id))
-            for each, rows in zip(lease.reservations, granted, strict=True)))
+    moved = lease_dates.starting_at(lease, instants.moment(start),
+                                    snapshot.now)
+    return dataclasses.replace(moved, reservations=tuple(dataclasses.replace(
+        each, bookings=lease_granted.rows(snapshot, each.id, rows,
+                                          lease.project_id))
+        for each, rows in zip(lease.reservations, granted, strict=True)))
 
 
 class _Together:
@@ -292,6 +349,8 @@ class _Together:
         self._start = start
         self._first = 0 if asked.latest is None else 1
         ids = [lease.id for lease in others]
+        if asked.lease_id is not None:
+            ids.append(asked.lease_id)
         self._projects: dict[str | None, lease_limits.Project] = {}
         self._own: lease_limits.Project | None = None
         with engine.database.read() as connection:
@@ -339,12 +398,13 @@ class _Loose:
     """Leases whose dates are open, on one snapshot."""
 
     def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
-                 asked: dict[str, requirements.Requirement]) -> None:
+                 asked: Mapping[str, requirements.Requirement]) -> None:
         self._snapshot = snapshot
         self._asked = asked
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
 
-    def is_near(self, lease: leases.Lease, demands: _Demands) -> bool:
+    def is_near(self, lease: leases.Lease, free: timeline.Timeline,
+                demands: _Demands) -> bool:
         """Return whether a lease is on hosts that could be of use.
 
         NOTE: one that begins later than it may by now is as good as fixed.
@@ -353,7 +413,7 @@ class _Loose:
         eligible = 0
         for demand in demands:
             eligible |= demand.eligible
-        hosts = reach.hosts(self._snapshot.timeline, eligible)
+        hosts = reach.hosts(free, eligible)
         return lease.between.fix_at > self._snapshot.now and any(
             hosts >> self._number(row) & 1 for row in lease.bookings)
 
@@ -445,14 +505,14 @@ class _Loose:
             each.instances), lease.project_id) for each in lease.reservations)
         return slides.Sliding(demands, *self._range(lease), start)
 
-    def without(self, others: Sequence[leases.Lease]) -> timeline.Timeline:
-        """Return the timeline without some leases."""
+    def without(self, others: Sequence[leases.Lease],
+                free: timeline.Timeline) -> timeline.Timeline:
+        """Return a timeline without some leases."""
         names = {standing.name(row) for lease in others
                  for row in lease.bookings}
         numbers = fleet.mask(self._number(row) for lease in others
                              for row in lease.bookings)
-        return self._snapshot.timeline.without(list(
-            _drawn(self._snapshot.timeline, numbers, names)))
+        return free.without(list(_drawn(free, numbers, names)))
 
 
 def _drawn(there: timeline.Timeline, hosts: int,

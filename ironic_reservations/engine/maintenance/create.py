@@ -50,6 +50,8 @@ from ironic_reservations.planner import standing
 
 #: So many nodes are named in a sentence.
 _TOLD = 20
+_TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
+                              tzinfo=datetime.UTC)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,14 +221,26 @@ class _Plan:
         """Return when a node is in maintenance.
 
         NOTE: it lasts as long, whoever is waited for.
+
+        :raises InvalidValue: then it would end beyond the calendar.
         """
         end = self._ask.ends_at
         later = [instants.moment(instants.instant(each.until) + self._margin)
                  for each in self._ground.bound[uuid]
                  if each.until is not None and each.until > start]
         if self._ask.drain and later:
-            end += max(later) - start
-            start = max(later)
+            free = max(later)
+            # NOTE: in whole numbers, which know no last year.
+            if instants.instant(end) + (
+                    instants.instant(free) - instants.instant(start)
+                    ) >= instants.instant(_TOO_LATE):
+                raise errors.InvalidValue(
+                    f'ends_at: node {uuid} is waited for until '
+                    f'{free.isoformat()}, and a maintenance that lasts as '
+                    'long as this one would end too late then; years until '
+                    f'{instants.LAST_YEAR} are taken. Send an earlier end, or '
+                    'leave this node out.')
+            start, end = free, end + (free - start)
         return maintenance.NodeWindow(ident, uuid, start, end)
 
     def _plan_moves(self) -> None:

@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import enum
 import random
 import time
+from typing import Any
 import uuid as uuid_module
 
 from ironic_reservations import errors
@@ -43,6 +45,9 @@ from ironic_reservations.model import flavors
 
 #: The name of the work that one process does for all.
 CLAIM = 'class heal'
+#: Whose the consumer of an instance is that had nothing until it was given the
+#: class of its node; so it is found again if the instance has gone meanwhile.
+GIVEN = 'ironic-reservations placement heal'
 #: How often a node is looked at, while others write as well.
 _ROUNDS = 24
 _PAUSES = (0.005, 0.05)
@@ -91,11 +96,15 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class _Look:
-    """A view, and what has to be named to change what it shows."""
+    """A view, and what has to be named to change what it shows.
+
+    :ivar others: the consumers of the node beside the instance and our holds.
+    """
 
     view: class_heal.View
     generation: int
     instance: placement.Consumer
+    others: Mapping[str, placement.Consumer]
 
 
 def nodes(engine: Engine, ident: str | None = None) -> list[facts.Node]:
@@ -194,12 +203,16 @@ def _look(engine: Engine, node: facts.Node,
         on_node.pop(node.instance_uuid, None)
         if node.uuid in instance.allocations:
             on_node[node.instance_uuid] = instance.allocations[node.uuid]
+    ours = frozenset(each for each in on_node if consumers.is_ours(each))
+    others = {each: client.consumer(each) for each
+              in on_node.keys() - ours - {node.instance_uuid}}
     return _Look(class_heal.View(
         node, None if there is None else there.by_class, on_node,
-        elsewhere=bool(instance.allocations.keys() - {node.uuid}),
-        ours=frozenset(each for each in on_node if consumers.is_ours(each)),
+        elsewhere=bool(instance.allocations.keys() - {node.uuid}), ours=ours,
+        given=frozenset(each for each, there in others.items()
+                        if there.user_id == GIVEN),
         skip_unallocated=skip_unallocated),
-        0 if there is None else there.generation, instance)
+        0 if there is None else there.generation, instance, others)
 
 
 def _result(node: facts.Node, verdict: class_heal.Verdict,
@@ -237,18 +250,20 @@ class _Healing:
         for _ in range(_ROUNDS):
             look = _look(self._engine, node, self._skip_unallocated)
             verdict = class_heal.judge(look.view)
+            if steps or isinstance(verdict.what, _Step):
+                # NOTE: after the look at Placement, and once more after the
+                # last step, so that an instance that goes meanwhile is not
+                # left with something.
+                again = self._ironic_says(node)
+                if again is None:
+                    return _result(node, class_heal.Verdict(
+                        class_heal.Reason.GONE,
+                        said='The node is gone from Ironic.'))
+                if again != node:
+                    node = again
+                    continue
             if not isinstance(verdict.what, _Step):
                 return _result(node, verdict, steps)
-            # NOTE: after the look at Placement, so that an instance that
-            # goes meanwhile is not left with something.
-            again = self._ironic_says(node)
-            if again is None:
-                return _result(node, class_heal.Verdict(
-                    class_heal.Reason.GONE,
-                    said='The node is gone from Ironic.'))
-            if again != node:
-                node = again
-                continue
             _claim(self._engine, self._owner)
             answer = self._take(verdict.what, verdict.consumer, look)
             if answer.outcome is answers.Outcome.REFUSED:
@@ -256,7 +271,7 @@ class _Healing:
             if answer.done:
                 steps += 1
             elif (answer.outcome is answers.Outcome.UNCERTAIN
-                  and verdict.what is _Step.CLAIM
+                  and verdict.what is _Step.RESHAPE
                   and not look.instance.allocations):
                 self.uncertain = True
                 return Result(
@@ -264,6 +279,8 @@ class _Healing:
                     'The outcome of the first write for the instance is not '
                     f'known: {answer.said} Run it again later.')
             else:
+                # NOTE: it may have been done without saying so.
+                steps += answer.outcome is answers.Outcome.UNCERTAIN
                 said = answer.said
                 time.sleep(random.uniform(*_PAUSES))
         return Result(node, Outcome.LEFT, class_heal.Reason.IN_WORK.value,
@@ -276,48 +293,55 @@ class _Healing:
 
     def _take(self, step: class_heal.Step, consumer: str | None,
               look: _Look) -> answers.Answer:
-        if step is _Step.CLOSE:
-            return self._close(look)
         if step is _Step.OPEN:
             return self._client.put_inventories(
                 look.view.node.uuid, look.generation,
-                class_heal.opened(look.view))
+                class_heal.published(look.view))
         if step is _Step.TAKE_BACK:
             assert consumer is not None
-            return self._allocate(step, look, consumer,
-                                  self._client.consumer(consumer))
-        instance = look.view.node.instance_uuid
-        assert instance is not None
-        return self._allocate(step, look, instance, look.instance)
+            return self._reshape_to(look, class_heal.published(look.view), {
+                consumer: _wanted(look, step, look.others[consumer])})
+        return self._reshape(look)
 
-    def _close(self, look: _Look) -> answers.Answer:
-        made = self._client.ensure_class(
-            flavors.class_of_node(look.view.node.resource_class))
-        return made if not made.done else self._client.put_inventories(
-            look.view.node.uuid, look.generation,
-            class_heal.closed(look.view))
-
-    def _allocate(self, step: class_heal.Step, look: _Look, uuid: str,
-                  there: placement.Consumer) -> answers.Answer:
+    def _reshape(self, look: _Look) -> answers.Answer:
         node = look.view.node
-        wanted = {provider: dict(resources) for provider, resources
-                  in there.allocations.items()}
-        wanted[node.uuid] = class_heal.allocation(
-            look.view, step, wanted.get(node.uuid, {}))
-        if not wanted[node.uuid]:
-            del wanted[node.uuid]
-        if not there.allocations and step is _Step.TAKE_BACK:
-            return answers.Answer(answers.Outcome.GONE)
-        fresh = not there.allocations
-        answer = self._client.put_allocations(uuid, placement.Wanted(
-            wanted,
-            there.project_id or node.lessee or node.owner or holds.NOBODY,
-            there.user_id or holds.NOBODY,
-            self._empty if fresh else there.generation,
-            _type_of(there)))
+        assert node.instance_uuid is not None
+        made = self._client.ensure_class(
+            flavors.class_of_node(node.resource_class))
+        if not made.done:
+            return made
+        fresh = not look.instance.allocations
+        wanted = _wanted(look, _Step.RESHAPE, look.instance)
+        answer = self._reshape_to(look, class_heal.reshaped(look.view), {
+            node.instance_uuid: dataclasses.replace(
+                wanted, generation=self._empty) if fresh else wanted})
         if fresh and answer.outcome is answers.Outcome.CONSUMER_CHANGED:
             self._empty = 0 if self._empty is None else None
         return answer
+
+    def _reshape_to(self, look: _Look,
+                    inventory: Mapping[str, Mapping[str, Any]],
+                    wanted: Mapping[str, placement.Wanted]) -> answers.Answer:
+        # NOTE: names the generation of the provider, which each claim raises;
+        # that of a consumer is the same again once it was deleted and made
+        # anew.
+        return self._client.reshape(look.view.node.uuid, look.generation,
+                                    inventory, wanted)
+
+
+def _wanted(look: _Look, step: class_heal.Step,
+            there: placement.Consumer) -> placement.Wanted:
+    """Return what a consumer is to have after a step."""
+    node = look.view.node
+    wanted = {provider: dict(resources) for provider, resources
+              in there.allocations.items()}
+    wanted[node.uuid] = class_heal.allocation(
+        look.view, step, wanted.get(node.uuid, {}))
+    return placement.Wanted(
+        {provider: resources for provider, resources in wanted.items()
+         if resources},
+        there.project_id or node.lessee or node.owner or holds.NOBODY,
+        there.user_id or GIVEN, there.generation, _type_of(there))
 
 
 def _type_of(consumer: placement.Consumer) -> str:

@@ -14,27 +14,20 @@
 
 Instances from before the classes of nodes have VCPU, MEMORY_MB and DISK_GB
 allocated, or nothing, so that Placement offers their nodes to flavors that
-ask for the class.  Giving the class to the instance takes several writes, and
-at no moment between them may anybody else get the node.
+ask for the class.  Giving the class to the instance changes what the node
+offers and what the instance has, and at no moment between the two may anybody
+else get the node: so both are one write, to Placement's reshaper.
 
-NOTE: inventory that is published with reserved equal to total is closed to
-the instance, too: Placement lets no usage grow beyond what is not reserved.
-So a class is published in one lump of an odd size, that nobody asks for; the
-instance gets the lump; the inventory is made 1, of which more than 1 is used
-then; and the instance gives back all of the lump but 1.  Whoever finds any
-of these states knows what comes next, and the state itself says that it is
-ours.
-
-The old classes are reserved, and to be had in that lump only, too.  Reserved
-alone is not closed: Placement grants what is beyond the capacity if it is no
-more than was used before, and on PostgreSQL it may have read that before the
-instance let go of it; an amount that does not divide it refuses first.
+NOTE: earlier releases did it in several writes, and published the class as
+one lump of an odd size in between.  Who was broken off then has left it so;
+whoever finds such a state knows what comes next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set
 import dataclasses
 import enum
 from typing import Any
@@ -43,7 +36,7 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import node_condition
 
-#: How much of a class is published in one piece that cannot be divided.
+#: How much of a class earlier releases published in one piece.
 LUMP = 1_000_003
 #: The classes that a node has no more once it has its own.
 OLD = frozenset({flavors.VCPU, flavors.PCPU, flavors.MEMORY_MB,
@@ -55,17 +48,13 @@ Inventory = Mapping[str, Mapping[str, Any]]
 class Step(enum.StrEnum):
     """What comes next; each leaves the node closed to everybody else."""
 
-    #: Publish the class in a lump, and leave nothing of the old classes.
-    CLOSE = 'close'
-    #: Give the lump to the instance, for what it had of the old classes.
-    CLAIM = 'claim'
+    #: Give the class to the instance for what it has of the old ones, and
+    #: publish the class as Nova does, and the old ones no more.
+    RESHAPE = 'reshape'
     #: Publish the class as Nova does, and the old ones no more.
     OPEN = 'open'
-    #: Leave the instance 1 of the lump.
-    SHRINK = 'shrink'
-    #: Take from an instance that has its class what it has of the old ones.
-    TIDY = 'tidy'
-    #: Take the lump from who has the node no more.
+    #: Take the class from an instance that has the node no more, and has got
+    #: the class from us meanwhile.
     TAKE_BACK = 'take back'
 
 
@@ -106,7 +95,7 @@ FINE = frozenset({Reason.FREE, Reason.IN_ORDER})
 class Verdict:
     """What comes next for a node, or why nothing does.
 
-    :ivar consumer: from whom the lump is taken back.
+    :ivar consumer: from whom the class is taken back.
     :ivar said: a sentence for people.
     """
 
@@ -123,6 +112,7 @@ class View:
     :ivar consumers: who has what of the node.
     :ivar elsewhere: whether the instance has something of other providers.
     :ivar ours: those of the consumers that are holds.
+    :ivar given: those that had nothing until they were given the class.
     :ivar skip_unallocated: whether an instance that has nothing is left so.
     """
 
@@ -131,6 +121,7 @@ class View:
     consumers: Mapping[str, Mapping[str, int]]
     elsewhere: bool = False
     ours: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
     skip_unallocated: bool = False
 
 
@@ -147,10 +138,13 @@ def judge(view: View) -> Verdict:
         return Verdict(Reason.NO_PROVIDER if used else Reason.FREE, said=(
             'Placement has no provider for the node. Nova creates it.'))
     for consumer, resources in sorted(view.consumers.items()):
-        if resources.get(name) == LUMP and consumer != node.instance_uuid:
+        if consumer != node.instance_uuid and (
+                resources.get(name) == LUMP
+                or (consumer in view.given and name in resources)):
             return Verdict(Step.TAKE_BACK, consumer)
     if not used:
-        return Verdict(Step.OPEN if is_lump(offered, name) else Reason.FREE)
+        return Verdict(Step.OPEN if is_passing(offered, name)
+                       else Reason.FREE)
     if not node_condition.stays(node):
         return Verdict(Reason.IN_WORK, said=(
             f'The node is in the state {node.provision_state}. Run it again '
@@ -160,21 +154,22 @@ def judge(view: View) -> Verdict:
 
 def _judge_used(view: View, offered: Inventory, name: str) -> Verdict:
     mine = view.consumers.get(view.node.instance_uuid or '', {})
-    lump = is_lump(offered, name)
     amount = mine.get(name, 0)
     if amount == LUMP:
-        return Verdict(Step.OPEN if lump else Step.SHRINK)
+        return Verdict(Step.RESHAPE)
     if amount == 1:
+        others = _left_to(view, _others_with(view, {name, *OLD}))
+        if others is not None:
+            return others
         if mine.keys() & OLD:
-            return Verdict(Step.TIDY if _is_closed(offered) else Step.CLOSE)
-        if lump or _left_over(view, offered):
+            return Verdict(Step.RESHAPE)
+        if published(view) != offered:
             return Verdict(Step.OPEN)
-        return _taken(_others_with(view, name)) or Verdict(Reason.IN_ORDER)
+        return Verdict(Reason.IN_ORDER)
     obstacle = _obstacle(view, offered, name, mine)
-    if obstacle is not None:
-        return Verdict(Step.OPEN) if lump else obstacle
-    return Verdict(Step.CLAIM if lump and _is_closed(offered)
-                   else Step.CLOSE)
+    if obstacle is not None and is_lump(offered, name):
+        return Verdict(Step.OPEN)
+    return obstacle or Verdict(Step.RESHAPE)
 
 
 def _obstacle(view: View, offered: Inventory, name: str,
@@ -187,15 +182,12 @@ def _obstacle(view: View, offered: Inventory, name: str,
             f'The instance has allocated {mine[name]} of {name}, but a node '
             'has 1.'))
     if lump:
-        # NOTE: Placement lets in who has asked at the moment when it was
+        # NOTE: Placement let in who had asked at the moment when it was
         # closed, now and then.
-        others = _others_with(view, name)
-    if others and view.ours.issuperset(others):
-        return Verdict(Reason.HELD, said=(
-            'A reservation or a lease holds the node in Placement. Run it '
-            'again when that is over.'))
-    if others:
-        return _taken(others)
+        others = _others_with(view, {name})
+    left = _left_to(view, others)
+    if left is not None:
+        return left
     if not mine and view.elsewhere:
         return Verdict(Reason.ELSEWHERE, said=(
             'The instance has allocated other providers, but not its own '
@@ -208,24 +200,31 @@ def _obstacle(view: View, offered: Inventory, name: str,
             f"The instance has allocated {', '.join(sorted(mine))}, but not "
             f'{name}. Check whether the resource_class of the node was '
             'changed.'))
-    if not lump and name in offered and offered[name]['total'] != 1:
+    if not lump and name in offered and (
+            offered[name]['total'] > 1 + offered[name]['reserved']):
         return Verdict(Reason.ODD, said=(
             f"The provider offers {offered[name]['total']} of {name}, but a "
             'node has 1.'))
     return None
 
 
-def _others_with(view: View, name: str) -> list[str]:
-    """Return the other consumers of the class."""
+def _others_with(view: View, names: Set[str]) -> list[str]:
+    """Return the other consumers of any of the classes."""
     return sorted(consumer for consumer, resources in view.consumers.items()
                   if consumer != view.node.instance_uuid
-                  and name in resources)
+                  and names & resources.keys())
 
 
-def _taken(others: Sequence[str]) -> Verdict | None:
+def _left_to(view: View, others: Sequence[str]) -> Verdict | None:
+    """Return why a node is left to others; ``None`` where there are none."""
+    if not others:
+        return None
+    if view.ours.issuperset(others):
+        return Verdict(Reason.HELD, said=(
+            'A reservation or a lease holds the node in Placement. Run it '
+            'again when that is over.'))
     return Verdict(Reason.TAKEN, said=(
-        f'Others have allocated the node: {", ".join(others)}.')
-    ) if others else None
+        f'Others have allocated the node: {", ".join(others)}.'))
 
 
 def is_lump(offered: Inventory, name: str) -> bool:
@@ -233,35 +232,47 @@ def is_lump(offered: Inventory, name: str) -> bool:
     return name in offered and offered[name]['step_size'] == LUMP
 
 
-def closed(view: View) -> dict[str, dict[str, Any]]:
-    """Return the inventory of a node that only a lump gets into."""
-    assert view.offered is not None
-    name = flavors.class_of_node(view.node.resource_class)
-    inventory = {each: dict(offer) for each, offer in view.offered.items()}
-    for each in OLD & inventory.keys():
-        inventory[each].update(reserved=inventory[each]['total'],
-                               min_unit=LUMP, max_unit=LUMP, step_size=LUMP)
-    mine = view.consumers.get(view.node.instance_uuid or '', {})
-    if not mine.get(name) and not is_lump(view.offered, name):
-        # NOTE: Nova reserves what is in use; that comes back with OPEN.
-        reserved = inventory.get(name, {}).get('reserved', 0)
-        inventory[name] = _offer(LUMP + reserved, reserved, LUMP)
-    return inventory
+def is_passing(offered: Inventory, name: str) -> bool:
+    """Return whether a class is published as between two of our writes."""
+    return is_lump(offered, name) or (
+        name in offered and offered[name]['reserved'] > 0
+        and offered[name]['total'] == 1 + offered[name]['reserved'])
 
 
-def opened(view: View) -> dict[str, dict[str, Any]]:
-    """Return the inventory of a node as Nova publishes it."""
+def published(view: View, given_back: bool = False
+              ) -> dict[str, dict[str, Any]]:
+    """Return the inventory of a node as Nova publishes it.
+
+    Old classes stay for as long as somebody has some of them.
+
+    :param given_back: the instance has nothing of the old classes any more.
+    """
     assert view.offered is not None
     name = flavors.class_of_node(view.node.resource_class)
+    unused = OLD.difference(*(
+        resources for consumer, resources in view.consumers.items()
+        if not given_back or consumer != view.node.instance_uuid))
     inventory = {each: dict(offer) for each, offer in view.offered.items()
-                 if each not in _left_over(view, view.offered)}
+                 if each not in unused}
     for each in OLD & inventory.keys():
         # NOTE: whoever has some of it must be able to have that written anew.
         if is_lump(view.offered, each):
             inventory[each].update(
                 min_unit=1, max_unit=inventory[each]['total'], step_size=1)
-    if is_lump(view.offered, name):
-        inventory[name] = _offer(1, inventory[name]['reserved'], 1)
+    if is_passing(view.offered, name):
+        inventory[name] = _offer(1, inventory[name]['reserved'])
+    return inventory
+
+
+def reshaped(view: View) -> dict[str, dict[str, Any]]:
+    """Return the inventory of a node whose instance is given the class."""
+    inventory = published(view, given_back=True)
+    name = flavors.class_of_node(view.node.resource_class)
+    if not view.consumers.get(view.node.instance_uuid or '', {}).get(name):
+        # NOTE: Nova reserves what is in use, and Placement lets nobody have
+        # more than the rest: so there is 1 beside that until the next step.
+        reserved = inventory.get(name, {}).get('reserved', 0)
+        inventory[name] = _offer(1 + reserved, reserved)
     return inventory
 
 
@@ -272,30 +283,13 @@ def allocation(view: View, step: Step,
     :param resources: what it has.
     """
     name = flavors.class_of_node(view.node.resource_class)
-    wanted = dict(resources)
-    if step in (Step.CLAIM, Step.TIDY):
-        wanted = {each: amount for each, amount in wanted.items()
-                  if each not in OLD}
-    if step is Step.CLAIM:
-        wanted[name] = LUMP
-    elif step is Step.SHRINK:
-        wanted[name] = 1
-    elif step is Step.TAKE_BACK:
-        wanted.pop(name, None)
-    return wanted
+    if step is Step.TAKE_BACK:
+        return {each: amount for each, amount in resources.items()
+                if each != name}
+    return {name: 1, **{each: amount for each, amount in resources.items()
+                        if each != name and each not in OLD}}
 
 
-def _offer(total: int, reserved: int, unit: int) -> dict[str, Any]:
-    return {'total': total, 'reserved': reserved, 'min_unit': unit,
-            'max_unit': unit, 'step_size': unit, 'allocation_ratio': 1.0}
-
-
-def _is_closed(offered: Inventory) -> bool:
-    return all(offered[name]['reserved'] == offered[name]['total']
-               and is_lump(offered, name) for name in OLD & offered.keys())
-
-
-def _left_over(view: View, offered: Inventory) -> frozenset[str]:
-    """Return the old classes that nobody uses."""
-    return frozenset((OLD & offered.keys()).difference(
-        *view.consumers.values()))
+def _offer(total: int, reserved: int) -> dict[str, Any]:
+    return {'total': total, 'reserved': reserved, 'min_unit': 1,
+            'max_unit': 1, 'step_size': 1, 'allocation_ratio': 1.0}

@@ -360,6 +360,26 @@ class TestRacks(testtools.TestCase):
             ['r1', 'r2', 'r3', None],
             [each['rack'] for each in after['classes'][0]['racks']])
 
+    def test_how_to_ask_for_a_rack(self) -> None:
+        """For who may; a tag of before is no tag of afterwards."""
+        def read_as_member(**more: str) -> world.Answer:
+            return world.request(self.served, 'GET', _WEEK, **_MEMBER, **more)
+
+        def told(answer: world.Answer) -> str | None:
+            found: str | None = answer.json['calendar']['rack_property']
+            return found
+
+        before = read_as_member()
+        self.assertEqual('rack', told(before))
+        self.assertEqual('rack', self.read('')['rack_property'])
+        self.send('PATCH', '/v1/os-hosts/properties/rack', 200,
+                  {'private': True})
+        self.assertEqual('rack', self.read('')['rack_property'])
+        self.assertIsNone(told(read_as_member(
+            if_none_match=before.headers['ETag'])))
+        self.assertNotIn('rack_property', self.read(
+            '', openstack_api_version='baremetal-reservation 1.18'))
+
     def test_older_versions_know_no_racks(self) -> None:
         for query in ('racks=true', 'rack=r1'):
             self.send('GET', f'{_WEEK}&{query}', 400,

@@ -115,6 +115,72 @@ class TestFlexible(_Served):
         self.assertEqual(made['between'][0], made['start_date'])
 
 
+class TestChanged(_Served):
+    """Its owner changes what the dates leave open."""
+
+    version = 'reservation 1.0, baremetal-reservation 1.20'
+
+    def setUp(self) -> None:
+        super().setUp()
+        made = self.send('POST', '/v1/leases', 201, _OURS, _OPEN)['lease']
+        self.path = f'/v1/leases/{made["id"]}'
+
+    def change(self, status: int = 200, **changes: Any) -> Any:
+        return self.send('PUT', self.path, status, self.version, changes)
+
+    def test_another_window(self) -> None:
+        """It is planned in it, and lasts as long as it is to."""
+        lease = self.change(
+            between=['2050-02-01 10:00', '2050-02-20 10:00'],
+            duration=2 * 86400, fix_before=3600)['lease']
+        self.assertEqual(
+            (['2050-02-01T10:00:00.000000', '2050-02-20T10:00:00.000000'],
+             2 * 86400, 3600, False, '2050-02-01T10:00:00.000000',
+             '2050-02-03T10:00:00.000000'),
+            tuple(lease[key] for key in (
+                'between', 'duration', 'fix_before', 'fixed', 'start_date',
+                'end_date')))
+
+    def test_what_is_offered_is_accepted(self) -> None:
+        """Posted as it is."""
+        self.send('POST', '/v1/leases', 201, _OURS, {
+            **_DATED, 'start_date': '2050-03-01 10:00',
+            'end_date': '2050-03-05 10:00'})
+        refused = self.change(409, between=['2050-03-01 10:00',
+                                            '2050-03-04 10:00'])
+        offer, = refused['details']['offers']
+        self.assertEqual('later', offer['kind'])
+        lease = self.change(**offer['lease'])['lease']
+        self.assertEqual('2050-03-05T10:00:00.000000', lease['start_date'])
+
+    def test_other_versions_are_as_before(self) -> None:
+        """They take nothing new."""
+        for version in (None, 'reservation 1.0, baremetal-reservation 1.19'):
+            for change in ({'between': _OPEN['between']}, {'duration': 60},
+                           {'fix_before': 60}):
+                answer = self.send('PUT', self.path, 400, version, change)
+                self.assertIn('1.20', answer['error_message'])
+
+    def test_what_makes_no_sense(self) -> None:
+        """Is refused with a sentence."""
+        for change, told in (
+                ({'duration': 60, 'end_date': '2050-01-02 10:00'},
+                 'end_date sets a date'),
+                ({'between': _OPEN['between'], 'start_date': 'now'},
+                 'start_date sets a date'),
+                ({'duration': 30 * 86400}, 'longer window'),
+                ({'between': ['2050-01-02 10:00', '2050-01-01 10:00']},
+                 'later than the first')):
+            answer = self.change(400, **change)
+            self.assertIn(told, answer['error_message'])
+        made = self.send('POST', '/v1/leases', 201, _OURS, {
+            **_DATED, 'start_date': '2050-03-01 10:00',
+            'end_date': '2050-03-05 10:00'})['lease']
+        answer = self.send('PUT', f'/v1/leases/{made["id"]}', 400,
+                           self.version, {'duration': 60})
+        self.assertIn('Send "between", too', answer['error_message'])
+
+
 class TestQueue(_Served):
     """A lease that does not fit."""
 

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 from unittest import mock
 
@@ -128,6 +129,24 @@ class TestRequestLog(testtools.TestCase):
             f'[{told}] GET {PATH}/{UUID[:8]}... - 404 reservation.not_found',
             log.output)
         self.assertNotIn(UUID, log.output)
+
+    def test_no_spelling_of_a_path_has_the_proof_logged(self) -> None:
+        """Some are answered, and others are refused with a proof in them."""
+        plain = UUID.replace('-', '')
+        for path in (f'{PATH}/urn:uuid:{UUID}', f'{PATH}/%7B{UUID}%7D',
+                     f'{PATH}/{plain}', f'{PATH}/{plain[:7]}-{plain[7:]}',
+                     f'{PATH}//{UUID}', f'{PATH}/ {UUID}', f'{PATH}{UUID}',
+                     f'{PATH}%252F{UUID}', f'{PATH.upper()}/{UUID.upper()}',
+                     f'{PATH}/x/{UUID}', f'/{"a" * 150}{PATH}/{UUID}'):
+            log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+            served = self.useFixture(
+                world.World(identity.administrator, 'noauth'))
+            world.request(served, 'GET', path)
+            self.assertIn('GET /', log.output)
+            for told in log.output.splitlines():
+                digits = re.sub('[^0-9a-f]', '', told.lower().rpartition(
+                    'reservations')[2].partition(' - ')[0])
+                self.assertLess(len(digits), 12, told)
 
     def test_line_of_the_log_stays_one_line(self) -> None:
         """Whatever a path holds."""

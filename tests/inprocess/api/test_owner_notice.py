@@ -98,6 +98,23 @@ class TestOwnerNotice(testtools.TestCase):
             found = self._read(path, who, version)['calendar']
             self.assertEqual([[0, free]], found['classes'][0]['steps'])
 
+    def test_calendar_tells_which_hosts_are_lent_since_1_19(self) -> None:
+        """And until when, where that is within the window."""
+        later = '/v1/calendar?rows=true&from=2050-01-01T00:00Z'
+        soon = f'/v1/calendar?rows=true&to={_ahead(1).replace(" ", "T")}Z'
+        before, since = (f'baremetal-reservation 1.{minor}'
+                         for minor in (18, 19))
+        for who, lent in ((_OTHER, True), (_OPERATOR, True), (_OWNER, False)):
+            far, near = (self._read(path, who, since)['calendar']
+                         for path in (later, soon))
+            for found in (far, near):
+                self.assertIs(lent, found['hosts'][0]['lent'])
+            self.assertEqual((0 if lent else None, None),
+                             (far['lent_until'], near['lent_until']))
+            old = self._read(later, who, before)['calendar']
+            self.assertNotIn('lent', old['hosts'][0])
+            self.assertNotIn('lent_until', old)
+
     def _read(self, path: str, who: dict[str, str], version: str) -> Any:
         answer = world.request(self.served, 'GET', path, version=version,
                                **who)

@@ -257,6 +257,26 @@ class LeaseCommandsTest(base.ClientTestCase):
         again = self.command(*LEASE, 'delete', made['id'], status=1)
         self.assertIn('[lease.not_found]', again.stderr)
 
+    def test_the_window_of_open_dates_changes(self):
+        """And so do the duration, and when it is fixed."""
+        made = self.json_of(
+            *LEASE, 'create', self.name, '--between', '2050-02-01 10:00',
+            '2050-02-09 10:00', '--duration', '1d', *self.of_kind())
+        changed = self.json_of(
+            *LEASE, 'set', self.name, '--between', '2050-03-01 10:00',
+            '2050-03-09 10:00', '--duration', '2d', '--fix-before', '1h')
+        self.assertEqual(
+            (['2050-03-01T10:00:00.000000', '2050-03-09T10:00:00.000000'],
+             2 * 86400, 3600, '2050-03-01T10:00:00.000000'),
+            tuple(changed[key] for key in (
+                'between', 'duration', 'fix_before', 'start_date')))
+        for options in (('--duration', '1d', '--start-date', '+1d'),
+                        ('--fix-before', '1h', '--extend', '1d')):
+            wrong = self.command(*LEASE, 'set', self.name, *options,
+                                 status=1)
+            self.assertIn('leaves the dates open', wrong.stderr)
+        self.command(*LEASE, 'delete', made['id'])
+
     def test_instances(self):
         """By sizes or by a flavor's file, together or apart."""
         kind = f'sized-{uuid.uuid4().hex[:8]}'

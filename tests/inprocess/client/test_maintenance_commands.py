@@ -49,8 +49,9 @@ class MaintenanceCommandsTest(base.ClientTestCase):
         made = self.book('2050-01-01 10:00', '2050-01-01 12:00')
         for ident in (self.name, made):
             shown = self.json_of(*MAINTENANCE, 'show', ident)
-            self.assertEqual((made, self.name),
-                             (shown['uuid'], shown['name']))
+            self.assertEqual((made, self.name, []), (
+                shown['uuid'], shown['name'], shown['waiting']))
+            self.assertNotIn('waiting', shown['nodes'][0])
         gone = self.command(*MAINTENANCE, 'delete', self.name)
         self.assertEqual(f'Ended maintenance {self.name}\n', gone.stdout)
 

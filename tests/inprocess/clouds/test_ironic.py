@@ -108,8 +108,15 @@ class TestIronic(testtools.TestCase):
         self.assertIsNone(self._client().node('aa'))
 
     def test_name_that_needs_quoting_is_one_name(self):
-        client = self._client({'name': 'a/b?c'})
-        self.assertEqual('aa', client.node('a/b?c').uuid)
+        client = self._client({'name': 'a b?c'})
+        self.assertEqual('aa', client.node('a b?c').uuid)
+
+    def test_path_is_no_name(self):
+        """Ironic takes %2F for a slash, and shows what is there."""
+        client = self._client({})
+        for ident in ('aa/', 'aa/ports', '../nodes/aa', '', '.', '..'):
+            self.assertIsNone(client.node(ident), ident)
+        self.assertEqual([], self.nodes.asked)
 
     def test_latest_version_is_asked_for(self):
         self._client({}).node('aa')

@@ -186,7 +186,8 @@ class TestSources(world.TestCase):
     def test_new_one_is_found(self):
         for source in ('sa.delete(tables.leases).where(_s.id == x)',
                        'tables.reservations.delete()',
-                       'connection.execute(sa.update(tables.passages))'):
+                       'connection.execute(sa.update(tables.passages))',
+                       'connection.execute(sa.update(table))'):
             self.assertEqual({'new.forget'}, set(timeline_writes.written_in(
                 f'def forget(connection, x):\n    {source}\n', 'new')))
 
@@ -196,15 +197,15 @@ class TestSources(world.TestCase):
 _WRITERS = {
     'bookings.', 'bookings._update', 'bookings.delete',
     'bookings.delete_planned', 'bookings.move',
-    'claims.drop', 'claims.queue_up', 'claims.take',
+    'claimed_rows.drop', 'claims.drop', 'claims.queue_up', 'claims.take',
     'holds._release', 'holds.change', 'holds.delete', 'holds.insert',
     'hosts.delete', 'hosts.insert', 'hosts.update',
     'instance_reservations.', 'instance_reservations.delete_many',
     'instance_reservations.update',
     'leasable.insert', 'leasable.update',
     'lease_flags._outdate', 'lease_flags.degrade', 'lease_flags.flag_replaced',
-    'lease_work.drop', 'lease_work.extend', 'lease_work.give_back',
-    'lease_work.take', 'lease_work.wake',
+    'lease_work.extend', 'lease_work.give_back', 'lease_work.take',
+    'lease_work.wake',
     'leases.', 'leases.delete_many', 'leases.update',
     'maintenance._update', 'maintenance.delete_many', 'maintenance.insert',
     'maintenance.touch', 'no_shows.begin', 'no_shows.finish',

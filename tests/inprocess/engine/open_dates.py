@@ -14,6 +14,8 @@
 
 import datetime
 
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 
@@ -41,6 +43,19 @@ class TestCase(world.TestCase):
             [event.time for event in read.events])
         return tuple((at - world.NOON) / HOUR
                      for at in (read.start, read.end))
+
+    def flexible(self, first, last, hours, *wishes, fix_before=HOUR, **more):
+        """Make a lease that starts and ends between two hours."""
+        return lease_create.create(self.engine, leasing.ask(
+            first, first + hours, *wishes, flexible=leases.Flexible(
+                leasing.at(last), hours * HOUR,
+                int(fix_before.total_seconds())), **more))
+
+    def stall(self, hours):
+        """Have a process stand still between its plan and its commit."""
+        def wait():
+            self.leasing.world.clock.now += hours * HOUR
+        self.leasing.world.before_next_write(wait)
 
     def assert_sound(self):
         self.assertEqual([], self.leasing.overlaps())

@@ -14,6 +14,7 @@
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines
@@ -106,3 +107,37 @@ class TestEnd(timelines.TestCase):
         self.assertEqual(leases.LeaseStatus.DELETING, read.status)
         self.assertEqual([leasing.ENDING],
                          [each.state for each in read.bookings])
+
+    def test_lease_that_has_changed_since_the_caller_was_permitted(self):
+        """It is ended as it is, and nothing of what it was is written."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 2)
+        seen = lease_find.get_with_nodes(self.engine, lease.id)
+        self.leasing.change(lease, end=3)
+        lease_end.end(self.engine, lease.id, permitted=seen)
+        self.assertEqual([], self.leasing.rows())
+        self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
+        self.assert_sound()
+
+    def test_lease_that_has_started_since_the_caller_was_permitted(self):
+        """Its node is taken back, and not just forgotten."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        seen = lease_find.get_with_nodes(self.engine, lease.id)
+        self.leasing.clock_passes(1)
+        lease_end.end(self.engine, lease.id, permitted=seen)
+        read = self.leasing.reload(lease)
+        self.assertEqual(leases.LeaseStatus.DELETING, read.status)
+        self.assertEqual([leasing.ENDING],
+                         [each.state for each in read.bookings])
+
+    def test_node_that_has_changed_since_the_caller_was_permitted(self):
+        """Whoever was there first is left alone, and the lease is gone."""
+        self.leasing.hosts()
+        lease = self.leasing.create(1, 2)
+        seen = lease_find.get_with_nodes(self.engine, lease.id)
+        other = self.leasing.create(3, 4)
+        lease_end.end(self.engine, lease.id, permitted=seen)
+        self.leasing.reload(other)
+        self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
+        self.assert_sound()

@@ -19,6 +19,9 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import tables
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import find
 from ironic_reservations.model import leases
 from tests import leasing
@@ -80,6 +83,51 @@ class TestListedAgain(world.TestCase):
         self.assertNotIn(node, {
             booking.node_uuid for each in self.page()
             if each.id == self.leases[0].id for booking in each.bookings})
+
+    def whole(self):
+        """Return a page, and the same leases read without what is known."""
+        with self.world.engine.database.snapshot() as connection:
+            return self.page(), db_leases.read_page(connection, None, None,
+                                                    None)
+
+    def test_page_is_what_the_rows_say_after_each_change(self):
+        """Whatever changes, and whether it raises a generation or not."""
+        self.assertEqual(*self.whole())
+        for act in (
+                lambda: self.other.change(self.leases[1], end=6.5),
+                lambda: self.leasing.change(self.leases[0], name='other'),
+                lambda: self.world.reserve(
+                    *self.leasing.nodes(self.leases[0]),
+                    expires_at=leasing.at(2)),
+                lambda: self.wait(self.leases[2], 'for Ironic'),
+                lambda: self.leasing.clock_passes(1),
+                lambda: self.wait(self.leases[2], None),
+                lambda: self.leasing.end(self.leases[1]),
+                lambda: self.leasing.clock_passes(10)):
+            act()
+            self.assertEqual(*self.whole())
+
+    def wait(self, lease, why):
+        """Write what a lease waits for, which raises no generation."""
+        with self.world.engine.database.write() as connection:
+            connection.execute(sa.update(tables.leases).where(
+                tables.leases.c.id == lease.id).values(waiting=why))
+
+    def test_booking_that_changes_on_its_node_is_seen(self):
+        """Each column that can change, and nothing else of the lease."""
+        row = tables.reservations.c
+        booking, = self.leasing.reload(self.leases[0]).bookings
+        self.page()
+        for changed in ({'starts_at': leasing.at(1.25)},
+                        {'expires_at': leasing.at(2.5)},
+                        {'state': 'bound'}, {'lessee': 'somebody'},
+                        {'lessee_before': 'another'}):
+            with self.world.engine.database.write() as connection:
+                commit.commit(connection, seen.read(
+                    connection, [booking.node_uuid]), self.world.clock())
+                connection.execute(sa.update(tables.reservations).where(
+                    row.uuid == booking.uuid).values(changed))
+            self.assertEqual(*self.whole())
 
     def test_what_was_read_first_is_forgotten_first(self):
         with mock.patch.object(lease_parts, '_MOST', 2):

@@ -15,9 +15,11 @@ import itertools
 import json
 from unittest import mock
 
+import sqlalchemy as sa
 from testtools import matchers
 
 from ironic_reservations import errors
+from ironic_reservations.db import tables
 from ironic_reservations.engine import availability
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create
@@ -487,3 +489,88 @@ def _among(*uuids):
 
 def _hours(instant):
     return (instant - world.NOON).total_seconds() / 3600
+
+
+@servers.also
+class TestAskedBack(world.TestCase):
+    """Who has the node is told that its owner wants it back."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world(
+            leases__owner_notice=4 * 3600, leases__cleaning_time=1800,
+            notices__webhook_urls=['https://hooks.example.com/leases'])
+        self.leasing = leasing.Leasing(self.world)
+        self.node, = self.leasing.hosts(owner=OWNER)
+        self.told = []
+        self.leasing.engine.announcer.tell_lease = (
+            lambda event, lease, reason=None: self.told.append(
+                (lease.id, reason)))
+
+    def owners(self, start, end, **more):
+        return self.leasing.create(start, end, leasing.wish(
+            properties=OWNED), project_id=OWNER, **more)
+
+    def notices(self):
+        """Return what was told, and of which leases."""
+        with self.leasing.engine.database.read() as connection:
+            rows = connection.execute(sa.select(tables.outbox).where(
+                tables.outbox.c.kind == 'asked_back')).all()
+        return [(row.lease_id, json.loads(row.payload)['data'])
+                for row in rows]
+
+    def test_when_the_owner_leases_it(self):
+        lease = self.leasing.create(None, 3)
+        self.leasing.bind()
+        self.assertEqual([], self.notices())
+        self.owners(4, 10)
+        ((told, data),) = self.notices()
+        self.assertEqual(lease.id, told)
+        self.assertEqual(
+            (1, [self.node], leasing.at(4).isoformat(),
+             leasing.at(3.5).isoformat()),
+            tuple(data[key] for key in ('nodes', 'node_uuids', 'back_at',
+                                        'extend_until')))
+        self.assertIn('until 2', data['reason'])
+        self.assertIn((lease.id, 'asked_back'), self.told)
+        self.leasing.change(lease, end=3.5)
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
+                          end=3.6)
+
+    def test_when_the_owner_changes_its_lease(self):
+        """Told once of each time, and not of a change that is none."""
+        lease = self.leasing.create(None, 3)
+        self.leasing.bind()
+        made = self.owners(20, 30)
+        self.assertEqual(1, len(self.notices()))
+        self.leasing.change(made, start=4)
+        self.assertEqual({leasing.at(20).isoformat(),
+                          leasing.at(4).isoformat()},
+                         {data['back_at'] for _, data in self.notices()})
+        self.leasing.change(made, end=31)
+        self.leasing.change(made, name='other')
+        self.assertEqual(2, len(self.notices()))
+        self.assertEqual(2, self.told.count((lease.id, 'asked_back')))
+
+    def test_not_for_others(self):
+        """Nor to the owner itself, nor by a dry run."""
+        self.leasing.hosts(1, owner=OWNER)
+        self.owners(None, 3)
+        self.leasing.bind()
+        self.leasing.create(None, 2)
+        self.leasing.bind()
+        create.create(self.leasing.engine, leasing.ask(
+            4, 10, leasing.wish(2, properties=OWNED), project_id=OWNER), True)
+        self.leasing.create(2.5, 3.5)
+        self.assertEqual([], self.notices())
+        self.owners(4, 10)
+        self.owners(4, 10)
+        self.assertEqual(1, len(self.notices()))
+
+    def test_not_without_a_notice(self):
+        """Then owners have no precedence."""
+        self.leasing.engine.conf.set_override('owner_notice', 0, 'leases')
+        self.leasing.create(None, 3)
+        self.leasing.bind()
+        self.owners(4, 10)
+        self.assertEqual([], self.notices())

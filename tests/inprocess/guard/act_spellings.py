@@ -73,6 +73,7 @@ PATCHES = tuple(
         ('patch_image', '/instance_info/image_source', 'http://x/y'),
         ('patch_all_of_instance_info', '/instance_info', {}),
         ('patch_deploy_image', '/driver_info/deploy_ramdisk', 'http://x/y'),
+        ('patch_lessee', '/lessee', 'somebody'),
         ('patch_maintenance_reason', '/maintenance_reason', 'smoke')))
 
 #: What is refused, whoever sends it.

@@ -33,6 +33,8 @@ TOKENS = {
     'token-of-our-service': (None, ('admin', 'member', 'reader')),
     'token-of-nova': (None, ('admin', 'member', 'reader', 'service')),
     'token-of-one': (PROJECTS['one'], ('member', 'reader')),
+    'token-of-admin-of-one': (PROJECTS['one'], (
+        'admin', 'manager', 'member', 'reader')),
     'token-of-two': (PROJECTS['two'], ('member', 'reader')),
     'token-of-reader-of-one': (PROJECTS['one'], ('reader',)),
     'token-of-foreign-admin': (PROJECTS['two'], (

@@ -196,7 +196,7 @@ class ActsTestCase(testtools.TestCase):
             self.assertTrue(node_acts.of_patch(
                 [{'op': 'move', 'from': path, 'path': '/extra/a'}],
                 node_acts.ALL), path)
-        for path in ('/extra/a', '/name', '/lessee', '/extra/maintenance'):
+        for path in ('/extra/a', '/name', '/owner', '/extra/maintenance'):
             self.assertFalse(node_acts.of_patch(
                 [{'op': 'add', 'path': path}], node_acts.ALL), path)
 

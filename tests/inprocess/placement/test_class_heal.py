@@ -59,7 +59,7 @@ class TestHealing(of_old_sizes.TestCase):
     def test_dry_run_tells_and_changes_nothing(self) -> None:
         node, instance = self.old_node()
         self.network.calls.clear()
-        self.assertEqual({node: (Outcome.TO_HEAL, 'close')},
+        self.assertEqual({node: (Outcome.TO_HEAL, 'reshape')},
                          self.heal(apply=False))
         self.assertEqual([], self.network.writes())
         self.assertEqual({node: OLD}, self.has(instance))
@@ -113,13 +113,33 @@ class TestHealing(of_old_sizes.TestCase):
         self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
         self.assert_healed(node, instance)
 
-    def test_old_placement_is_enough(self) -> None:
+    def test_old_placement_that_cannot_reshape_is_told_of(self) -> None:
         node, instance = self.old_node()
-        self.network.faults = []
         self.engine.placement.version = (1, 29)
         self.engine.placement._old_until = float('inf')
+        refused = self.assertRaises(errors.PlacementUnavailable, self.heal)
+        self.assertIn('needs version 1.30', str(refused))
+        self.assertEqual({node: OLD}, self.has(instance))
+        self.engine.placement._old_until = 0.0
         self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
-        self.assert_healed(node, instance)
+
+    def test_state_that_an_earlier_release_has_left(self) -> None:
+        for left in of_old_sizes.Lump:
+            node, instance = self.lump_node(left)
+            self.assertEqual([], self.rivals_get_in(node), left)
+            self.assertEqual((Outcome.HEALED, 'in order'),
+                             self.heal(node)[node], left)
+            self.assert_healed(node, instance)
+
+    def test_lump_of_an_instance_that_has_gone(self) -> None:
+        for left in of_old_sizes.Lump:
+            node, instance = self.lump_node(left)
+            self.world.ironic.change(node, instance_uuid=None,
+                                     provision_state='available')
+            self.heal(node)
+            self.assertNotIn(GOLD, self.has(instance).get(node, {}))
+            self.assertNotIn(planner.LUMP, {
+                offer['total'] for offer in self.offers(node).values()})
 
 
 class TestLeft(of_old_sizes.TestCase):
@@ -263,7 +283,9 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
     def test_killed_at_any_step_it_goes_on_from_there(self) -> None:
         """And the node is closed to others while nobody heals it."""
         killed = 0
-        for start in (self.old_node, self.used_node_without_allocation):
+        for start in (self.old_node, self.used_node_without_allocation,
+                      *(functools.partial(self.lump_node, left)
+                        for left in of_old_sizes.Lump)):
             for last in itertools.count():
                 node, instance = start()
                 mortal = self.dies_at_write(last)
@@ -282,26 +304,38 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
         self.assertGreater(killed, 30)
 
     def test_writes_that_fail_in_every_way(self) -> None:
-        for fault in faults.Fault:
-            for position in range(6):
-                node, instance = self.old_node()
+        """The class is made, given, and reserved as it was."""
+        for start, writes in ((self.old_node, 2), (self.reserved_node, 3)):
+            for fault, position in itertools.product(faults.Fault, range(6)):
+                node, instance = start()
+                self.network.suffered = 0
                 self.network.faults = [None] * position + [fault]
                 self.assertEqual((Outcome.HEALED, 'in order'),
                                  self.heal(node)[node])
                 self.network.deliver()
-                self.assert_healed(node, instance)
-        self.assertEqual(6 * len(faults.Fault) - len(faults.Fault),
-                         self.network.suffered)
+                self.assertEqual({node: {GOLD: 1}}, self.has(instance))
+                self.assertEqual({GOLD: 1}, self.client.usages(node))
+                self.assertEqual([], self.rivals_get_in(node))
+                self.assertEqual(position < writes,
+                                 bool(self.network.suffered))
+                self.network.faults = []
+
+    def reserved_node(self) -> tuple[str, str]:
+        """Add a node in use whose class Nova publishes beside the sizes."""
+        node, instance = self.old_node()
+        self.nodes.offer(node, {**of_old_sizes.sizes(), GOLD: {
+            **in_memory.ONE, 'reserved': 1}})
+        return node, instance
 
     def test_first_write_whose_fate_is_not_known_is_waited_for(self) -> None:
         instance = world.new_uuid()
         node = self.bare_node(instance)
-        self.network.faults = [None, None, faults.Fault.LATE]
+        self.network.faults = [None, faults.Fault.LATE]
         self.assertEqual((Outcome.LEFT, 'in work'), self.heal()[node])
         self.assertRaises(class_heal.UnderWay, self.heal)
         self.network.deliver()
         self.wait()
-        self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
+        self.assertEqual((Outcome.FINE, 'in order'), self.heal()[node])
         self.assert_healed(node, instance)
 
     def test_ticks_of_nova_in_between_do_no_harm(self) -> None:
@@ -325,22 +359,27 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
 
     def test_instance_that_goes_meanwhile_is_left_with_nothing(self) -> None:
         """Before any of the writes, and whether it had something or not."""
-        for write in range(1, 6):
-            for instance in (world.new_uuid(), None):
-                node, instance = (self.used_node_without_allocation()
-                                  if instance is None
-                                  else self.old_node(instance))
+        for start, writes in ((self.old_node, 2),
+                              (self.unallocated_node, 2),
+                              (self.used_node_without_allocation, 3)):
+            for write in range(1, 1 + writes):
+                node, instance = start()
                 plain = self.network.request
                 self.before_write(write, functools.partial(
                     self.go, node, instance))
                 self.heal(node)
                 self.network.request = plain
+                self.assertEqual({}, self.has(instance), write)
                 self.assertEqual((Outcome.FINE, 'free'),
                                  self.heal(node)[node])
                 self.assertEqual({}, self.has(instance), write)
                 self.assertEqual({}, self.client.consumers_on(node))
                 self.assertNotIn(planner.LUMP, {
                     offer['total'] for offer in self.offers(node).values()})
+
+    def unallocated_node(self) -> tuple[str, str]:
+        instance = world.new_uuid()
+        return self.bare_node(instance), instance
 
     def go(self, node: str, instance: str) -> None:
         """Take an instance away, as Nova does."""
@@ -358,37 +397,43 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
 
     def test_claim_that_placement_let_in_while_it_was_closed(self) -> None:
         """F1: then the node is left to them, and opened again."""
-        instance, rival = world.new_uuid(), world.new_uuid()
-        node = self.bare_node(instance)
-
-        def get_in() -> None:
-            closed = self.offers(node)
-            self.nodes.offer(node, {**closed, GOLD: in_memory.ONE})
-            self.give(rival, {node: {GOLD: 1}})
-            self.nodes.offer(node, closed)
-        self.before_write(3, get_in)
+        node, _ = self.lump_node(of_old_sizes.Lump.CLOSED)
+        rival = world.new_uuid()
+        closed = self.offers(node)
+        self.nodes.offer(node, {**closed, GOLD: in_memory.ONE})
+        self.give(rival, {node: {GOLD: 1}})
+        self.nodes.offer(node, closed)
         self.assertEqual((Outcome.LEFT, 'taken'), self.heal()[node])
-        self.assertEqual(({node: {GOLD: 1}}, {}),
-                         (self.has(rival), self.has(instance)))
-        self.assertEqual({GOLD: dict(in_memory.ONE)}, self.offers(node))
+        self.assertEqual({node: {GOLD: 1}}, self.has(rival))
+        self.assertEqual(dict(in_memory.ONE), self.offers(node)[GOLD])
 
-    def test_what_placement_takes_for_no_worse_is_not_let_in(self) -> None:
-        """F1: it may have read what is no worse before the claim.
-
-        On PostgreSQL a rival got one VCPU that way.
-        """
-        node, instance = self.old_node()
-        let_in: list[bool] = []
-
-        def ask() -> None:
-            there = self.client.consumer(instance)
-            let_in.append(self.client.put_allocations(
-                instance, in_memory.wanted({node: {'VCPU': 1}},
-                                           there.generation, 'INSTANCE')).done)
-        self.before_write(3, ask)
+    def test_old_classes_that_somebody_else_has_are_told_of(self) -> None:
+        node, instance = self.used_node_without_allocation()
         self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
-        self.assertEqual([False], let_in)
-        self.assert_healed(node, instance)
+        self.nodes.offer(node, {**self.offers(node), **of_old_sizes.sizes()})
+        for mine in ({GOLD: 1}, {GOLD: 1, 'VCPU': 1}):
+            self.give(instance, {node: mine})
+            rival = world.new_uuid()
+            self.give(rival, {node: {'VCPU': 1}})
+            self.assertEqual((Outcome.LEFT, 'taken'), self.heal()[node])
+            self.assertEqual({node: mine}, self.has(instance))
+            self.client.delete_allocations(rival)
+
+    def test_instance_that_comes_again_keeps_what_nova_has_claimed(
+            self) -> None:
+        """Shelved and unshelved, right before it is taken from it."""
+        node, instance = self.used_node_without_allocation()
+        self.heal(node)
+        self.world.ironic.change(node, instance_uuid=None,
+                                 provision_state='available')
+
+        def come_again() -> None:
+            self.client.delete_allocations(instance)
+            self.nodes.offer(node, {GOLD: in_memory.ONE})
+            self.give(instance, {node: {GOLD: 1}})
+        self.before_write(1, come_again)
+        self.heal(node)
+        self.assertEqual({node: {GOLD: 1}}, self.has(instance))
 
     def test_node_that_two_have_is_told_of(self) -> None:
         node, instance = self.used_node_without_allocation()

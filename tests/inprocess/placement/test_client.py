@@ -184,6 +184,37 @@ class TestProviders(_TestCase):
             self.assertIs(answers.Outcome.GONE, again.outcome)
 
 
+class TestReshaper(_TestCase):
+
+    def reshape(self, node: str, generation: int, consumer: str,
+                resource_class: str) -> answers.Answer:
+        """Have a node offer 1 of a class, and a consumer have that."""
+        self.client.ensure_class(resource_class)
+        return self.client.reshape(
+            node, generation, {resource_class: in_memory.ONE},
+            {consumer: in_memory.wanted({node: {resource_class: 1}}, 1)})
+
+    def test_offer_and_allocation_change_at_once_or_not_at_all(self) -> None:
+        node = self.nodes.add()
+        consumer = world.new_uuid()
+        self.assertIs(DONE, self.put(node, consumer))
+        there = self.client.inventories(node)
+        assert there is not None
+        self.assertIs(answers.Outcome.PROVIDER_CHANGED, self.reshape(
+            node, there.generation - 1, consumer, 'CUSTOM_SILVER').outcome)
+        self.assertEqual({GOLD: 1}, self.client.usages(node))
+        self.assertIs(DONE, self.reshape(
+            node, there.generation, consumer, 'CUSTOM_SILVER').outcome)
+        self.assertEqual({'CUSTOM_SILVER': 1}, self.client.usages(node))
+
+    def test_user_without_the_role_is_told_which_one(self) -> None:
+        """NOTE: the Placement of these tests lets administrators do it."""
+        refused = answers.judge('POST', answers.RESHAPER, 403, {'errors': [{
+            'detail': 'Policy does not allow placement:reshaper:reshape.'}]})
+        self.assertIs(answers.Outcome.REFUSED, refused.outcome)
+        self.assertIn('users with the role service', refused.said)
+
+
 class TestOldPlacement(TestAllocations):
     """The same with one from before consumers had types."""
 

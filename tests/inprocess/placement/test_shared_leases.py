@@ -319,6 +319,7 @@ class TestTogether(shared.TestCase):
         host = self.host()
         promises = self.promised({host: 3})
         self.engine.placement._headers['X-Auth-Token'] = 'nobody'
+        del self.engine.placement._headers['X-Roles']
         self.assertRaises(hold_cases.errors.PlacementUnavailable,
                           hold_cases.hold_all, self.engine, promises)
         self.assertEqual([], self.rows())

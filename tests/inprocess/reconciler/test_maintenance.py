@@ -22,11 +22,13 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import counts
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import tickets
 from ironic_reservations.engine import uncertain
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import keep
+from ironic_reservations.engine.maintenance import waits
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.lifecycle import admit
@@ -306,6 +308,49 @@ class TestWindow(KeepTestCase):
         self.keep()
         passage.close(self.engine, passage.admit(self.engine, self.node),
                       False)
+
+    def waits(self, made):
+        """Return for whom, and until when, the window waits."""
+        found = waits.read(self.engine, find.get(self.engine, made.window.id))
+        late = counts.live(self.engine).draining
+        self.assertEqual(len(found), late)
+        for wait in found.values():
+            self.assertEqual(leasing.at(1), wait.since)
+        return {uuid: (wait.reason, wait.until)
+                for uuid, wait in found.items()}
+
+    def test_it_shows_who_is_waited_for(self) -> None:
+        """And since when, and until when where that is known."""
+        made = self.book(1, 3, self.node, drain=True)
+        self.assertEqual({}, self.waits(made))
+        self.ironic.deploy(self.node, world.new_uuid())
+        self.leasing.refresh()
+        self.keep_at(1)
+        self.assertEqual(
+            {self.node: ('An instance is on the node; nobody knows when that '
+                         'ends.', None)}, self.waits(made))
+        self.ironic.change(self.node, provision_state='cleaning',
+                           instance_uuid=None)
+        self.leasing.refresh()
+        self.keep()
+        self.assertEqual({self.node: ('Ironic has the node in cleaning.',
+                                      None)}, self.waits(made))
+        self.ironic.change(self.node, provision_state='available')
+        self.leasing.refresh()
+        self.keep()
+        self.assertEqual({}, self.waits(made))
+
+    def test_it_shows_which_lease_is_waited_for(self) -> None:
+        """One whose node is not given back in time."""
+        lease = self.leasing.create(None, 1)
+        self.work()
+        made = self.book(1, 3, self.node, drain=True)
+        self.at(1)
+        ((reason, until),) = self.waits(made).values()
+        self.assertIn(f'The lease {lease.id} ("from None to 1")', reason)
+        self.assertLess(leasing.at(1), until)
+        self.at(3)
+        self.assertEqual({}, self.waits(made))
 
     def test_drain_that_never_came_to_an_end(self) -> None:
         """The log tells which node has not been in maintenance."""

@@ -13,6 +13,7 @@
 """No proof is in the log, which has more readers than the API."""
 
 import logging
+import traceback
 from unittest import mock
 
 import fixtures
@@ -21,6 +22,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import retry
 from tests import servers
 from tests import world
 from tests.inprocess.reconciler import leases
@@ -76,3 +78,47 @@ class TestDatabase(world.TestCase):
                         {'proof': proof})
         refused = self.assertRaises(db_connection.Locked, write)
         self.assertNotIn(proof, str(refused))
+
+    def _duplicate(self, database, proof):
+        with database.write() as connection:
+            for _ in range(2):
+                connection.execute(sa.text(
+                    'INSERT INTO claims (name, owner, expires_at) VALUES'
+                    " (:proof, 'one', '2026-01-01 00:00:00')"),
+                    {'proof': proof})
+
+    def test_key_in_the_way_is_told_without_its_value(self):
+        """Which MariaDB and PostgreSQL put in their words."""
+        database = self.new_world().engine.database
+        proof = world.new_uuid()
+        log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
+        with mock.patch.object(retry, '_OUTRUN', 0), (
+                mock.patch.object(retry, '_LOCKED', 0)):
+            self.assertRaises(errors.Contention, retry.until_committed,
+                              lambda: self._duplicate(database, proof))
+        self.assertIn('Gave up after 1 attempts', log.output)
+        self.assertNotIn(proof, log.output)
+        refused = self.assertRaises(db_connection.Locked, self._duplicate,
+                                    database, proof)
+        self.assertNotIn(proof, ''.join(traceback.format_exception(refused)))
+
+    def test_value_that_the_database_complains_of_is_not_logged(self):
+        """Neither by this service nor by the libraries that it uses."""
+        database = self.new_world().engine.database
+        proof = world.new_uuid()
+        log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
+
+        def write():
+            with database.write() as connection:
+                # NOTE: SQLite takes it, and does not know the function.
+                connection.execute(sa.text(
+                    'UPDATE reservations SET id = :proof'
+                    ' WHERE expires_at < unknown(:proof)')
+                    if database.engine.dialect.name == 'sqlite' else sa.text(
+                        'INSERT INTO nodes (uuid, generation) '
+                        'VALUES (:proof, CAST(:proof AS DECIMAL))'),
+                    {'proof': proof})
+        refused = self.assertRaises(errors.DatabaseUnavailable, write)
+        self.assertIn('The database of the reservations failed', log.output)
+        self.assertNotIn(proof, log.output)
+        self.assertNotIn(proof, ''.join(traceback.format_exception(refused)))

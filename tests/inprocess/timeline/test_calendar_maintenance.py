@@ -144,6 +144,20 @@ class TestMaintenance(test_maintenance.KeepTestCase):
             {'usable': 1, 'in transition': 0, 'broken': 1, 'deployed': 0,
              'closed': 0}, found['classes'][0]['conditions'])
 
+    def test_host_that_is_cleaned(self) -> None:
+        """By its own name since 1.19."""
+        for state in ('cleaning', 'clean wait', 'clean hold'):
+            self.ironic.change(self.node, provision_state=state)
+            self.leasing.refresh()
+            for minor, told, other in ((19, 'cleaning', 'in transition'),
+                                       (18, 'in transition', 'cleaning')):
+                found = self.look(version=f'baremetal-reservation 1.{minor}')
+                conditions = found['classes'][0]['conditions']
+                self.assertEqual(
+                    (told, 1, 0), (found['hosts'][0]['condition'],
+                                   conditions[told],
+                                   conditions.get(other, 0)))
+
     def test_each_change_is_another_calendar(self) -> None:
         """And until then there is nothing new."""
         seen = set()

@@ -133,11 +133,33 @@ class TestBooking(MaintenanceTestCase):
                         9999, 12, 31, 23, tzinfo=datetime.UTC),
                     leasing.at(1), (node,), drain=drain))
             self.assertEqual(400, exc.status)
+
+    def test_drain_until_beyond_the_calendar(self) -> None:
+        """The dates are in it, and the window after the lease is not."""
+        self.leasing.hosts(2)
         last = datetime.datetime(9000, 12, 31, 23, tzinfo=datetime.UTC)
-        made = create.create(self.engine, create.Ask(
-            'firmware', 'New firmware', last, leasing.at(1), (node,),
-            drain=True))
-        self.assertLess(last, made.window.ends_at)
+        hour = datetime.timedelta(hours=1)
+
+        def ask(node: str, ends_at: datetime.datetime) -> create.Ask:
+            return create.Ask('firmware', 'New firmware', ends_at,
+                              leasing.at(1), (node,), drain=True)
+        for end in (3, (last - leasing.at(0)) / hour):
+            lease = self.leasing.create(None, end)
+            self.leasing.bind()
+            (node,) = self.leasing.nodes(lease)
+            before = leasing.tables_as_text(self.world)
+            for dry_run in (True, False):
+                exc = self.assertRaises(
+                    errors.InvalidValue, create.create, self.engine,
+                    ask(node, last), dry_run)
+                self.assertEqual(400, exc.status)
+                self.assertIn(node, str(exc))
+            self.assertEqual(before, leasing.tables_as_text(self.world))
+            if end == 3:
+                waits = 2 * hour + datetime.timedelta(
+                    seconds=self.world.conf.leases.cleaning_time)
+                made = create.create(self.engine, ask(node, last - waits))
+                self.assertEqual(last, made.window.ends_at)
 
     def test_lease_is_not_extended_into_it(self) -> None:
         """Also on a node that can serve nothing new."""

@@ -52,7 +52,7 @@ def minute(hours: float) -> datetime.datetime:
 
 
 # NOTE: there may be other tests beside these, on few processors.
-sync_api.expect.set_options(timeout=60000)
+sync_api.expect.set_options(timeout=120000)
 
 
 class Service:
@@ -210,7 +210,7 @@ class Browsing(testtools.TestCase):
             'reduced_motion': 'reduce', **more})
         self.addCleanup(context.close)
         page = context.new_page()
-        page.set_default_timeout(30000)
+        page.set_default_timeout(120000)
         page.on('console', lambda said: self._heard(said.type, said.text))
         page.on('pageerror', lambda error: self._heard('error', str(error)))
         self.addOnException(lambda *_: self._picture(page))

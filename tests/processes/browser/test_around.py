@@ -281,12 +281,37 @@ class AroundTestCase(base.BrowserCase):
         self.assertEqual(390, page.evaluate(
             'document.documentElement.scrollWidth'))
         self.check_accessible(page)
+        self.check_legend(page)
         page.locator('#book').tap()
         expect(page.locator('.verdict')).to_contain_text('Possible')
         self.check_accessible(page)
         page.locator('.booking button[type=submit]').tap()
         expect(page.locator('#panel-title')).to_have_text('lease')
         self.check_accessible(page)
+
+    def test_twice_as_large(self):
+        """The rows have more room than the legend."""
+        page = self.someone(viewport={'width': 640, 'height': 380})
+        self.open(page)
+        self.check_legend(page, 380)
+        rows = page.locator('#scroller').bounding_box()['height']
+        legend = page.locator('#legend').bounding_box()['height']
+        self.assertGreater(rows, 2 * legend)
+
+    def check_legend(self, page, height=844):
+        """Check that it opens, all of it within the page, and closes."""
+        button = page.get_by_role('button', name='Legend')
+        legend = page.locator('#legend-list')
+        expect(legend).to_be_hidden()
+        button.click()
+        expect(button).to_have_attribute('aria-expanded', 'true')
+        last = legend.locator('li').last
+        last.scroll_into_view_if_needed()
+        box = last.bounding_box()
+        self.assertLessEqual(box['y'] + box['height'], height)
+        self.check_accessible(page)
+        button.click()
+        expect(legend).to_be_hidden()
 
     def test_dark(self):
         self.service.lease(0, 30, name='training', hosts=3)
@@ -303,6 +328,7 @@ class AroundTestCase(base.BrowserCase):
         expect(self.page.locator('#book')).to_be_hidden()
         expect(self.row('gold')).to_be_visible()
         expect(self.page.locator('#legend-list')).to_be_visible()
+        expect(self.page.get_by_role('button', name='Legend')).to_be_hidden()
 
     def test_paper_with_a_lease(self):
         """Board, lease and legend are one below the other."""
@@ -350,6 +376,24 @@ class AroundTestCase(base.BrowserCase):
         self.page.fill('#book-end', '2027-10-31T11:00')
         expect(length).to_contain_text('8 h 30 min · 2027-10-31 01:30 UTC')
 
+
+    def test_edges_snap_to_whole_seconds(self):
+        """Wherever the pointer is; the form said one minute less."""
+        for zone in ('Australia/Lord_Howe', 'Europe/Berlin'):
+            page = self.someone(timezone_id=zone)
+            self.open(page)
+            self.assertEqual([], page.evaluate('''async () => {
+                const {snap} = await import(
+                  new URL('static/times.js', window.location));
+                const wrong = [];
+                for (let at = 0; at < 500; at += 1) {
+                  const there = snap(1806700000 + at * 997.137, 3600);
+                  if (there % 60 !== 0) {
+                    wrong.push([at, there]);
+                  }
+                }
+                return wrong;
+              }'''))
 
     def test_edges_snap_to_the_clock_of_the_reader(self):
         """On the days, too, that have 25 hours or 23."""

@@ -178,6 +178,39 @@ class BookTestCase(base.BrowserCase):
         node, = self.only_lease()['reservations'][0]['nodes']
         self.assertEqual(wanted, node['uuid'])
 
+    def test_colleague_sees_the_same_form(self):
+        """The name, the condition and the host that was chosen, too."""
+        name = '<img src=x onerror=alert(1)> & co'
+        condition = '["==", "$resource_class", "gold"]'
+        self.open_days(open='gold')
+        expect(self.row('gold-1')).to_be_visible()
+        self.drag('gold-1', 6, 12)
+        self.page.fill('#book-name', name)
+        self.page.get_by_text('Properties of the hosts').click()
+        self.page.fill('#book-properties', condition)
+        self.page.get_by_label('Only the host gold-1').check()
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        said = self.verdict.inner_text()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.locator('#book-name')).to_have_value(name)
+        expect(colleague.locator('#book-properties')).to_have_value(condition)
+        expect(colleague.get_by_label('Only the host gold-1')).to_be_checked()
+        expect(colleague.locator('.verdict')).to_have_text(said)
+        for field in ('#book-start', '#book-end', '#book-hosts'):
+            expect(colleague.locator(field)).to_have_value(
+                self.page.locator(field).input_value())
+        self.assertEqual(0, colleague.locator('img').count())
+
+    def test_class_that_has_no_hosts_is_the_one_that_is_shown(self):
+        """As in the address, which may be an old one."""
+        self.open(book='bronze', hosts=1, start='2049-01-01T00:00:00Z',
+                  end='2049-01-02T00:00:00Z')
+        expect(self.page.locator('#book-class')).to_have_value('bronze')
+        expect(self.verdict).to_contain_text('no host matches')
+        self.open(find='bronze')
+        expect(self.page.locator('#find-class')).to_have_value('bronze')
+
     def test_mistakes_are_said_before_anything_is_asked(self):
         self.open_days()
         self.page.keyboard.press('b')

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import time
 
 from playwright import sync_api
@@ -145,13 +146,32 @@ class ChangeTestCase(base.BrowserCase):
         self.open(lease=lease['id'])
         page = self.page.locator('#panel')
         expect(page).to_contain_text('ends in')
-        expect(page.get_by_role('row', name=self.host_of(lease))
+        host = re.compile(f'^{re.escape(self.host_of(lease))} ')
+        expect(page.get_by_role('row', name=host)
                ).to_contain_text('available')
         expect(page).to_contain_text('end is near')
         expect(page).to_contain_text('baremetal reservation deploy')
         self.assertNotIn(proof, page.inner_text())
         page.get_by_text('Show the proof').click()
         expect(page).to_contain_text(proof)
+        self.check_accessible()
+
+    def test_history_of_a_lease(self):
+        """What has happened to it, with the names of its hosts."""
+        lease = self.service.lease(0, 12, name='training', hosts=2)
+        self.wait_until_active('training')
+        self.open(lease=lease['id'])
+        history = self.page.locator('section.history')
+        for said in ('Made', 'Start: done', 'Its own from here on: gold-'):
+            expect(history).to_contain_text(said)
+        expect(history).not_to_contain_text('Taken back')
+        expect(history.locator('time').first).to_have_attribute(
+            'title', re.compile('UTC'))
+        host = self.host_of(lease)
+        self.page.get_by_role('button', name=f'Give back {host}').click()
+        self.page.locator('dialog').get_by_role(
+            'button', name='Give back').click()
+        expect(history).to_contain_text('Taken back: 1 host of gold')
         self.check_accessible()
 
     def test_failures_tell_local_times(self):
@@ -247,6 +267,29 @@ class ChangeTestCase(base.BrowserCase):
         self.page.get_by_role('button', name='Change', exact=True).click()
         expect(self.page.locator('#notice')).to_contain_text('Changed')
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(15))
+
+    def test_lease_starts_while_its_times_are_changed(self):
+        """Its page says so, and its start is not asked for any more."""
+        start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=15)
+        lease = self.service.ask('POST', 'leases', {
+            'name': 'training', 'events': [], 'start_date': start.isoformat(),
+            'end_date': base.written(base.minute(12)), 'reservations': [{
+                'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                'hypervisor_properties': '', 'resource_properties': ''}]}
+        )['lease']
+        self.open(lease=lease['id'])
+        summary = self.page.locator('#panel .summary')
+        self.page.get_by_role('button', name='Change times').click()
+        expect(self.page.locator('#lease-start')).to_be_disabled()
+        expect(self.page.locator('.editor')).to_contain_text(
+            'only its end can change')
+        expect(summary).to_contain_text('ends in')
+        expect(summary).to_contain_text('active')
+        self.check_accessible()
+        self.page.get_by_role('button', name='Cancel').click()
+        expect(self.page.get_by_role('button', name='End now')
+               ).to_be_visible()
 
     def test_deleted_after_a_question(self):
         lease = self.service.lease(2, 12, name='training')

@@ -15,6 +15,9 @@
 
 from __future__ import annotations
 
+import datetime
+import urllib.parse
+
 from playwright import sync_api
 
 from tests.processes.browser import base
@@ -37,6 +40,39 @@ class LookTestCase(base.BrowserCase):
         expect(said).to_contain_text('1 free from')
         expect(said).to_contain_text('3 free from')
         self.check_accessible()
+
+    def test_how_much_of_all_classes_is_taken(self):
+        """Two of five hosts, for half of what is shown of the future."""
+        self.service.lease(0, 12, hosts=2)
+        self.open(**self.window(-4, 24))
+        total = self.page.locator('#total')
+        expect(total).to_contain_text('3 of 5 free')
+        expect(total).to_contain_text('20 % taken in view')
+        self.open(**self.window(-4, 10))
+        expect(total).to_contain_text('40 % taken in view')
+        self.open(**self.window(10, 14))
+        expect(total).to_contain_text('3 of 5 free')
+        self.open(**self.window(-10, -4))
+        expect(total).not_to_contain_text('taken')
+        self.check_accessible()
+
+    def test_labels_of_the_axis_are_not_cut(self):
+        """Neither by the left edge nor by the right one."""
+        self.open(range=7)
+        cut = self.page.evaluate('''() => {
+            const canvas = document.querySelector('#plot canvas');
+            const ratio = canvas.width / canvas.clientWidth;
+            const labels = document.querySelector(
+              '.class-row').clientWidth;
+            const inked = (left, right) => {
+              const {data, width} = canvas.getContext('2d').getImageData(
+                left * ratio, 0, (right - left) * ratio, 36 * ratio);
+              return data.some((each, at) => at % 4 === 3 && each > 0);
+            };
+            return [inked(0, labels - 1),
+                    inked(canvas.clientWidth - 2, canvas.clientWidth)];
+          }''')
+        self.assertEqual([False, False], cut)
 
     def test_class_opens_into_its_hosts(self):
         self.service.lease(2, 30, name='training', hosts=2)
@@ -86,6 +122,30 @@ class LookTestCase(base.BrowserCase):
         self.page.mouse.up()
         expect(period).not_to_have_text(before)
         self.assertIn('from=', self.page.url)
+
+    def test_zoomed_out_as_far_as_it_goes(self):
+        """What is under the mouse stays there, and all of it is known."""
+        self.service.lease(24 * 30, 24 * 300, name='long')
+        self.open(**self.window(-4, 44), open='gold')
+        plot = self.page.locator('#plot').bounding_box()
+        x, time = self.x(20), base.minute(20)
+        self.page.mouse.move(x, plot['y'] + 20)
+        for _ in range(30):
+            self.page.mouse.wheel(0, 600)
+        expect(self.row('gold')).to_contain_text('down to 2')
+        expect(self.page.locator('#connection')).to_be_hidden()
+        expect(self.page.locator('.host-row .said').filter(
+            has_text='your lease long')).to_have_count(1)
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(
+            self.page.url).query)
+        start, end = (datetime.datetime.fromisoformat(asked[key][0])
+                      for key in ('from', 'to'))
+        self.assertEqual(datetime.timedelta(days=365), end - start)
+        left = self.page.locator('.class-row').first.bounding_box()['width']
+        there = start + (end - start) * ((x - plot['x'] - left)
+                                         / (plot['width'] - left))
+        # A pixel is nine hours.
+        self.assertLess(abs(there - time), datetime.timedelta(hours=18))
 
     def test_conditions_in_words(self):
         node = self.service.ask_ironic('GET', 'nodes/gold-0')['uuid']
@@ -262,17 +322,47 @@ class RacksTestCase(base.BrowserCase):
         expect(self.row('gold')).to_contain_text('3 of 4 free')
 
     def test_booking_over_a_rack(self):
-        """The form says that hosts of other racks are booked, too."""
+        """Hosts of the rack, unless somebody says any; so does the URL."""
         self.open(open='gold', **self.window(-4, 44))
         expect(self.row('rack 9')).to_be_visible()
+        verdict = self.page.locator('.verdict')
         self.drag('gold', 6, 12)
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
-        expect(self.page.locator('#book-rack')).to_have_count(0)
+        expect(verdict).to_contain_text('Possible')
+        only = self.page.get_by_label('Only hosts of the rack')
+        expect(only).to_have_count(0)
         self.page.keyboard.press('Escape')
         expect(self.page.locator('#panel')).to_be_hidden()
         self.drag('rack 9', 6, 12)
+        expect(only).to_be_checked()
+        self.page.fill('#book-hosts', '3')
+        expect(verdict).to_contain_text('Not enough hosts')
+        self.check_accessible()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.get_by_label('Only hosts of the rack rack 9')
+               ).to_be_checked()
+        expect(colleague.locator('.verdict')).to_contain_text(
+            'Not enough hosts')
+        only.uncheck()
+        expect(verdict).to_contain_text('Possible')
+        only.check()
+        self.page.fill('#book-hosts', '2')
+        expect(verdict).to_contain_text('Possible')
+        self.page.locator('.booking').get_by_role(
+            'button', name='Book').click()
+        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        names = {self.service.ask_ironic('GET', f'nodes/{each["uuid"]}')[
+            'name'] for each in self.service.leases()['lease'][
+                'reservations'][0]['nodes']}
+        self.assertEqual({'gold-1', 'gold-2'}, names)
+
+    def test_hosts_without_a_rack_cannot_be_asked_for(self):
+        """The form says that those of other racks are booked, too."""
+        self.open(open='gold', **self.window(-4, 44))
+        expect(self.row('no rack')).to_be_visible()
+        self.drag('no rack', 6, 12)
         expect(self.page.locator('#book-rack')).to_contain_text(
-            'not only of rack 9')
+            'not only of those without one')
 
     def test_keys_go_in_and_out(self):
         self.open()

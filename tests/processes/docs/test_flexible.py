@@ -32,10 +32,12 @@ class FlexibleTest(base.ClientTestCase):
         done = self.command(SCRIPT)
         starts = re.findall('^Not fixed: may be moved between ', done.stdout,
                             flags=re.MULTILINE)
-        self.assertEqual(2, len(starts))
+        self.assertEqual(3, len(starts))
         windows = re.findall(r'^(\S+ \S+) UTC until .* \(3d\); starts in',
                              done.stdout, flags=re.MULTILINE)
         self.assertEqual(2, len(set(windows)), done.stdout)
+        self.assertEqual(1, len(re.findall(
+            r' \(4d\); starts in', done.stdout)), done.stdout)
         self.assertRegex(done.stdout, '"between": null')
         self.assertRegex(done.stdout, '"fixed": true')
 

@@ -136,6 +136,9 @@ class RefusedTest(ServiceTestCase):
         self.assertIn(self.nodes[0], why)
         self.assertIn('is in maintenance', why)
         self.assertIn('[reservation.no_node_available]', why)
+        # NOTE: Nova shows users little more than so much of it.
+        self.assertIn(f'resources: node {self.nodes[0]} is in maintenance',
+                      why)
         self.assertEqual([], self.ironic.sent('PATCH'))
 
     def test_unavailable_for_a_moment(self) -> None:

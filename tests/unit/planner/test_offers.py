@@ -12,6 +12,7 @@
 
 """Counter-offers: accepted as they are, and nothing nearer would be."""
 
+from unittest import mock
 
 import hypothesis
 import testtools
@@ -84,6 +85,15 @@ class TestOffers(testtools.TestCase):
         offer = offers.soonest(case.timeline, case.demands, LATEST, LIMITS)
         self.assertEqual(nearest.later(case, LATEST, _possible, 0),
                          offer and offer.demands)
+
+    def test_what_fits_at_once_needs_no_look_at_all_that_is_promised(self):
+        there = (bookings.Booking('there', 6, 9, 0, 1),)
+        with mock.patch.object(offers, '_Ground', side_effect=AssertionError):
+            offer = offers.soonest(
+                timeline.Timeline.of([None], there),
+                [bookings.Demand('demand', 3, 6, 1, 1, 1)], 30)
+        self.assertEqual((3, 6), (offer.demands[0].start,
+                                  offer.demands[0].end))
 
     def test_only_what_is_asked_for_is_offered(self):
         there = (bookings.Booking('there', 5, 9, 0, 1),)

@@ -29,6 +29,7 @@ from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import calendar_token
+from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import calendar as calendar_types
 from ironic_reservations.api.types import lease_body
@@ -43,8 +44,12 @@ _PATH = f'/v{versions.MAJOR}/calendar'
 #: How far a look goes that names no end.
 _AHEAD = datetime.timedelta(days=30)
 _SECOND = datetime.timedelta(seconds=1)
-#: What hosts in maintenance were called before windows were shown.
-_BROKEN = node_condition.Condition.BROKEN.value
+#: Since when conditions are told, and what such hosts were called before.
+_LATER = {
+    model.MAINTENANCE: (versions.CALENDAR_MAINTENANCE,
+                        node_condition.Condition.BROKEN.value),
+    model.CLEANING: (versions.CALENDAR_STATES,
+                     node_condition.Condition.TRANSITION.value)}
 
 
 class CalendarController(rest.Controller):
@@ -66,7 +71,8 @@ class CalendarController(rest.Controller):
                                  {'project_id': call.context.project_id})
         wanted = self._wanted(call.query, call.minor)
         viewer = self._viewer(call)
-        asked = (call.minor, wanted, viewer, self._base(call))
+        rack = self._rack_property(call)
+        asked = (call.minor, wanted, viewer, self._base(call), rack)
         if conditional.has_any(call.environ):
             tag = _tag(self._calendars.sequence(wanted, viewer), *asked)
             if conditional.has(call.environ, tag):
@@ -74,7 +80,15 @@ class CalendarController(rest.Controller):
         found = self._calendars.look(wanted, viewer)
         return conditional.answer(
             call.environ, _tag(found.sequence, *asked),
-            {'calendar': self._document(call, wanted, viewer, found)})
+            {'calendar': self._document(call, wanted, viewer, found, rack)})
+
+    def _rack_property(self, call: expose.Call) -> str | None:
+        """Return by which property the caller may ask for a rack."""
+        name: str = self._engine.conf.api.calendar_rack_property
+        if call.minor < versions.CALENDAR_STATES or not name:
+            return None
+        return name if visible_properties.may_name(
+            self._engine, self._enforcer, call.context, name) else None
 
     def _wanted(self, asked: Any, minor: int) -> model.Wanted:
         now = self._engine.clock()
@@ -106,25 +120,29 @@ class CalendarController(rest.Controller):
         return url.root(call.environ, self._engine.conf) + _PATH
 
     def _document(self, call: expose.Call, wanted: model.Wanted,
-                  viewer: model.Viewer,
-                  found: calendar.Found) -> dict[str, Any]:
+                  viewer: model.Viewer, found: calendar.Found,
+                  rack: str | None) -> dict[str, Any]:
         shown = found.calendar()
         document: dict[str, Any] = {
             'origin': f'{wanted.start:%Y-%m-%dT%H:%M:%SZ}',
             'end': wanted.seconds,
             'now': (found.now - wanted.start) // _SECOND,
             'margin': found.margin, 'sequence': found.sequence}
-        windows = call.minor >= versions.CALENDAR_MAINTENANCE
+        minor = call.minor
+        windows = minor >= versions.CALENDAR_MAINTENANCE
+        if minor >= versions.CALENDAR_STATES:
+            document['lent_until'] = shown.lent_until
+            document['rack_property'] = rack
         if shown.classes is not None:
             document['classes'] = [
-                {**_steps('resource_class', each, windows),
+                {**_steps('resource_class', each, minor),
                  **({} if not wanted.racks else {
-                     'racks': [_steps('rack', rack, windows)
+                     'racks': [_steps('rack', rack, minor)
                                for rack in each.racks]})}
                 for each in shown.classes]
         if shown.rows is None:
             return document
-        document['hosts'] = [_row(each, windows) for each in shown.rows]
+        document['hosts'] = [_row(each, minor) for each in shown.rows]
         document['leases'] = [_lease(each, viewer) for each in shown.leases]
         if windows:
             document['maintenances'] = [
@@ -151,19 +169,21 @@ class CalendarController(rest.Controller):
         return f'{self._base(call)}?{parse.urlencode(asked)}'
 
 
-def _steps(key: str, steps: model.Steps, windows: bool) -> dict[str, Any]:
+def _steps(key: str, steps: model.Steps, minor: int) -> dict[str, Any]:
     conditions = dict(steps.conditions)
-    if not windows:
-        conditions[_BROKEN] += conditions.pop(model.MAINTENANCE)
+    for name, (since, before) in _LATER.items():
+        if minor < since:
+            conditions[before] += conditions.pop(name)
     return {key: steps.name, 'hosts': steps.hosts,
             'conditions': conditions, 'steps': steps.steps}
 
 
-def _row(row: model.Row, windows: bool) -> dict[str, Any]:
+def _row(row: model.Row, minor: int) -> dict[str, Any]:
     host, node = row.host, row.host.node
     condition = row.condition
-    if not windows and condition == model.MAINTENANCE:
-        condition = _BROKEN
+    since, before = _LATER.get(condition, (0, condition))
+    if minor < since:
+        condition = before
     shown = {
         'id': str(host.id), 'node_uuid': node.uuid if row.named else None,
         'name': node.name if row.named else None,
@@ -172,8 +192,10 @@ def _row(row: model.Row, windows: bool) -> dict[str, Any]:
         'provision_state': node.provision_state if row.named else None,
         'kind': 'compute host' if node.compute else 'node',
         'bookings': row.bookings}
-    if windows:
+    if minor >= versions.CALENDAR_MAINTENANCE:
         shown['maintenances'] = row.maintenances
+    if minor >= versions.CALENDAR_STATES:
+        shown['lent'] = row.lent
     return shown
 
 
@@ -188,9 +210,9 @@ def _lease(lease: leases.NamedLease,
 
 
 def _tag(sequence: str, minor: int, wanted: model.Wanted,
-         viewer: model.Viewer, base: str) -> str:
+         viewer: model.Viewer, base: str, rack: str | None) -> str:
     """Return a text that is another one wherever the document is."""
     return hashlib.sha256(repr((
         sequence, minor, dataclasses.replace(wanted, classes=None),
         wanted.classes and sorted(wanted.classes, key=lambda name: name or ''),
-        viewer, base)).encode()).hexdigest()[:32]
+        viewer, base, rack)).encode()).hexdigest()[:32]

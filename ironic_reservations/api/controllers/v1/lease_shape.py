@@ -18,15 +18,21 @@ anything cleverer would take longer than reading them from the database.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import datetime
 import functools
+import threading
 from typing import Any
 
+from ironic_reservations.api import expose
 from ironic_reservations.api.types import dates
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
+
+#: The texts of so many leases are kept; one kilobyte each.
+_MOST = 5000
 
 
 def shape(lease: leases.Lease,
@@ -58,6 +64,39 @@ def shape(lease: leases.Lease,
         'waiting': lease.waiting,
         **more,
     }
+
+
+class Texts:
+    """Writes leases, those that were written before but once.
+
+    NOTE: a lease never changes, and its text tells of nothing else; one that
+    has changed is another one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._written: dict[str, tuple[leases.Lease, str]] = {}
+
+    def write(self, page: Sequence[leases.Lease]) -> list[str]:
+        """Return what :func:`shape` returns of leases, as text."""
+        with self._lock:
+            known = [self._written.get(lease.id) for lease in page]
+        texts, new = [], {}
+        for lease, each in zip(page, known, strict=True):
+            if each is None or each[0] is not lease:
+                each = new[lease.id] = lease, expose.dumps(shape(lease))
+            texts.append(each[1])
+        if new:
+            self._keep(new)
+        return texts
+
+    def _keep(self, new: Mapping[str, tuple[leases.Lease, str]]) -> None:
+        with self._lock:
+            for lease_id, each in new.items():
+                self._written.pop(lease_id, None)
+                self._written[lease_id] = each
+            for lease_id in list(self._written)[:-_MOST]:
+                del self._written[lease_id]
 
 
 def dates_left_open(lease: leases.Lease) -> dict[str, Any]:

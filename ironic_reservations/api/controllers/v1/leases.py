@@ -23,11 +23,13 @@ from urllib import parse
 import pecan
 
 from ironic_reservations import errors
+from ironic_reservations import policies
 from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
+from ironic_reservations.api.controllers.v1 import lease_history
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
@@ -35,6 +37,7 @@ from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import retry
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
@@ -52,6 +55,12 @@ _MAX_KEY = 255
 
 class LeasesController(rest.Controller):
     """The leases that the caller may see."""
+
+    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
+        super().__init__(engine, enforcer)
+        self._texts = lease_shape.Texts()
+        self.history = lease_history.HistoryController(engine, enforcer,
+                                                       self._find)
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
@@ -76,8 +85,9 @@ class LeasesController(rest.Controller):
                 self._engine, ask, allowed))
         made = lease_create.create(self._engine, ask, allowed=allowed)
         base = url.root(call.environ, self._engine.conf)
-        return self._answer(call, made, 201,
-                            Location=f'{base}{_PATH}/{made.id}')
+        with retry.committed():
+            return self._answer(call, made, 201,
+                                Location=f'{base}{_PATH}/{made.id}')
 
     @expose.expose(query=lease_types.LeaseQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
@@ -98,11 +108,17 @@ class LeasesController(rest.Controller):
                 days=conf.leases.listed)
         page = [] if project == '' else lease_find.page(
             self._engine, project, limit, basic.given(asked.marker), since)
-        document: dict[str, Any] = {
-            'leases': _shaped(self._engine, call, page)}
+        more = {}
         if limit == len(page):
-            document['next'] = self._next(call, given and limit, page[-1].id)
-        return expose.answer(document)
+            more['next'] = self._next(call, given and limit, page[-1].id)
+        if _own_version(call) < versions.DEGRADED:
+            texts = ','.join(self._texts.write(page))
+            return expose.written(
+                '{"leases":[' + texts + ']'
+                + ''.join(f',"{name}":{expose.dumps(value)}'
+                          for name, value in more.items()) + '}')
+        return expose.answer({'leases': _shaped(self._engine, call, page),
+                              **more})
 
     def _next(self, call: expose.Call, limit: int | None, last: str) -> str:
         asked = {} if limit is None else {'limit': str(limit)}
@@ -123,7 +139,8 @@ class LeasesController(rest.Controller):
         """Change the lease, or tell whether and how it could be changed."""
         found = self._find(call, ident, 'update')
         change = lease_body.lease_change(
-            call.document, self._engine.clock(), self._nodes_of)
+            call.document, self._engine.clock(), self._nodes_of,
+            _own_version(call))
         visible_properties.check(
             self._engine, self._enforcer, call.context,
             ((wish.hypervisor_properties, wish.resource_properties)
@@ -133,13 +150,17 @@ class LeasesController(rest.Controller):
         if basic.given(call.query.dry_run):
             return self._rehearsed(call, lease_change.rehearse(
                 self._engine, found.id, change, allowed))
-        return self._answer(call, lease_change.change(
-            self._engine, found.id, change, allowed=allowed))
+        changed = lease_change.change(self._engine, found.id, change,
+                                      allowed=allowed)
+        with retry.committed():
+            return self._answer(call, changed)
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
         """End the lease."""
-        lease_end.end(self._engine, self._find(call, ident, 'delete').id)
+        found = lease_find.get_with_nodes(self._engine, _uuid(ident))
+        self._check(call, found.lease, 'delete')
+        lease_end.end(self._engine, found.lease.id, permitted=found)
         return expose.empty()
 
     def _answer(self, call: expose.Call, lease: leases.Lease,
@@ -175,27 +196,44 @@ class LeasesController(rest.Controller):
               action: str | None = None) -> leases.Lease:
         """Read the lease for somebody who may see and change it.
 
+        :param action: what is to be done to it, besides reading.
+        :raises LeaseNotFound: it is not there for the caller.
+        :raises Forbidden: the caller sees it, and may not do that.
+        """
+        lease = lease_find.get(self._engine, _uuid(ident))
+        self._check(call, lease, action)
+        return lease
+
+    def _check(self, call: expose.Call, lease: leases.Lease,
+               action: str | None) -> None:
+        """Check that the caller may see a lease, and change it.
+
         NOTE: another project's is not there, rather than forbidden.
 
         :param action: what is to be done to it, besides reading.
         :raises LeaseNotFound: it is not there for the caller.
         :raises Forbidden: the caller sees it, and may not do that.
         """
-        try:
-            uuid = basic.Uuid.validate(ident)
-        except ValueError as exc:
-            raise errors.LeaseNotFound(
-                f'There is no lease {ascii(ident)[:80]}: that is not a '
-                'UUID.') from exc
-        lease = lease_find.get(self._engine, uuid)
         target = {'project_id': lease.project_id or ''}
         if not self._sees(call, lease.project_id):
             if lease.project_id != call.context.project_id:
-                raise lease_find.unknown(uuid)
+                raise lease_find.unknown(lease.id)
             action = 'get'
         if action is not None:
             self._enforcer.authorize(call.context, _POLICY + action, target)
-        return lease
+
+
+def _uuid(ident: str) -> str:
+    """Return which lease a path is of.
+
+    :raises LeaseNotFound: it can be of none.
+    """
+    try:
+        return basic.Uuid.validate(ident)
+    except ValueError as exc:
+        raise errors.LeaseNotFound(
+            f'There is no lease {ascii(ident)[:80]}: that is not a '
+            'UUID.') from exc
 
 
 def _shaped(engine: Engine, call: expose.Call,

@@ -31,6 +31,7 @@ from ironic_reservations.api.types import maintenance as types
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import ground
+from ironic_reservations.engine.maintenance import waits
 from ironic_reservations.model import maintenance
 
 _POLICY = 'reservation:maintenance:'
@@ -72,8 +73,13 @@ class MaintenancesController(rest.Controller):
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Show the window."""
         self._authorize(call, 'get')
-        return expose.answer({
-            'maintenance': _shape(find.get(self._engine, ident))})
+        found = find.get(self._engine, ident)
+        shaped = _shape(found)
+        if call.minor >= versions.MAINTENANCE_WAITS:
+            waiting = waits.read(self._engine, found)
+            for node in shaped['nodes']:
+                node['waiting'] = _waiting(waiting.get(node['node_uuid']))
+        return expose.answer({'maintenance': shaped})
 
     @expose.expose(since=versions.MAINTENANCE)
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -114,6 +120,12 @@ def _shape(window: maintenance.Window) -> dict[str, Any]:
                    'starts_at': each.starts_at.isoformat(),
                    'ends_at': each.ends_at.isoformat(),
                    'state': each.state.value} for each in window.nodes]}
+
+
+def _waiting(wait: waits.Wait | None) -> dict[str, Any] | None:
+    return None if wait is None else {
+        'for': wait.reason, 'since': wait.since.isoformat(),
+        'until': _at(wait.until)}
 
 
 def _effect(made: create.Planned) -> dict[str, Any]:

@@ -48,12 +48,24 @@ def check(engine: Engine, enforcer: policies.Enforcer,
              for name in lease_terms.requirement(
                  hypervisor or '', resource or '').names_beside_own(
                      context.project_id)}
-    unknown = named.difference(engine.conf.leases.tenant_properties)
-    if unknown:
-        unknown -= {each.name for each in hosts.properties(
-            engine, with_private=False)}
+    unknown = _unknown(engine, named)
     if unknown:
         raise errors.InvalidValue(
             f'There is no property ${sorted(unknown)[0][:80]} that you may '
             'use in a requirement. GET /v1/os-hosts/properties lists the '
             'properties that the operator has made public.')
+
+
+def may_name(engine: Engine, enforcer: policies.Enforcer,
+             context: oslo_context.RequestContext, name: str) -> bool:
+    """Return whether a caller may ask for a property of hosts."""
+    return enforcer.check(context, _SEES_ALL, {
+        'project_id': context.project_id}) or not _unknown(engine, {name})
+
+
+def _unknown(engine: Engine, named: set[str]) -> set[str]:
+    unknown = named.difference(engine.conf.leases.tenant_properties)
+    if unknown:
+        unknown -= {each.name for each in hosts.properties(
+            engine, with_private=False)}
+    return unknown

@@ -21,6 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.engine.leases.replan import pending as replan_pending
 from ironic_reservations.engine.leases.replan import started as replan_started
@@ -29,6 +30,8 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 
 Replanned = task_module.Replanned
+Sliding = task_module.Sliding
+Window = task_module.Window
 
 
 def started(lease: leases.Lease, now: datetime.datetime) -> bool:
@@ -39,23 +42,33 @@ def started(lease: leases.Lease, now: datetime.datetime) -> bool:
 
 def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            changes: leases.LeaseChange, now: datetime.datetime,
-           until: datetime.datetime, compared: bool = True) -> Replanned:
+           until: datetime.datetime, project: lease_limits.Project,
+           compared: bool = True,
+           window: Window | None = None,
+           sliding: Sliding | None = None) -> Replanned:
     """Plan a lease with new terms, together with all the others.
 
     :param after: with the new terms, and the bookings as they were.
     :param until: the latest end that may be offered.
+    :param project: what more its project may have beside it.
     :param compared: whether all others have to be known for sure.
+    :param window: when it may start, where its dates are open.
+    :param sliding: what may slide for it.
     :raises LeaseRefused: it cannot be served.
+    :raises LeaseLimit: its project may not have it at any start.
     :raises LeaseFrozen: nodes cannot be taken from it any more.
-    :raises Conflict: it has been moved since it was read.
+    :raises Conflict: it, or one that may slide, has been moved since it was
+        read.
     """
     wanted = _wanted(after)
-    snapshot = engine.snapshots.snapshot(engine.database, now,
-                                         wanted.values(), compared)
+    asked = [*wanted.values(), *(
+        () if sliding is None else sliding.others.wanted.values())]
+    snapshot = engine.snapshots.snapshot(engine.database, now, asked,
+                                         compared)
     try:
         _check_unmoved(snapshot, before)
         task = task_module.Task(engine, snapshot, before, after, changes,
-                                wanted, until)
+                                wanted, until, project, window, sliding)
         return (replan_started.plan(task) if started(before, now)
                 else replan_pending.plan(task))
     except errors.ReservationError:
@@ -64,7 +77,7 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
 
 
 def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
-             now: datetime.datetime,
+             now: datetime.datetime, project: lease_limits.Project,
              permits: Callable[[datetime.datetime], bool]
              ) -> datetime.datetime | None:
     """Return the earliest start before its own that a lease could have.
@@ -72,6 +85,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     It keeps as many nodes as it has, and all others keep their times.
 
     :param first: it does not start before.
+    :param project: what more its project may have beside it.
     :param permits: returns whether it may start at an instant.
     :raises Conflict: it has been moved since it was read.
     """
@@ -80,7 +94,8 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
                                          wanted.values())
     _check_unmoved(snapshot, before)
     task = task_module.Task(engine, snapshot, before, before,
-                            leases.LeaseChange(), wanted, before.end)
+                            leases.LeaseChange(), wanted, before.end,
+                            project)
     return replan_pending.earliest(task, max(first, now), permits)
 
 

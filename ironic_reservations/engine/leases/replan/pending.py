@@ -15,45 +15,136 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
 
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
+from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
+from ironic_reservations.planner import timeline
+
+#: A start that is found is a whole minute, where that can be.
+_GRAIN = 60 * instants.SECOND
+#: So far ahead a longer window is looked for, where none was long enough.
+_AHEAD = datetime.timedelta(days=366)
 
 
 def plan(task: task_module.Task) -> task_module.Replanned:
     """Plan all nodes of a lease that has not started.
 
     :raises LeaseRefused: it cannot be served.
+    :raises LeaseLimit: its project may not have it at any start.
+    :raises Conflict: one that may slide has changed since it was read.
     """
-    after, snapshot = task.after, task.snapshot
+    least = {each.id: each.least for each in task.after.reservations}
     guards = task.guards(task.free, task.before.bookings)
     free = task.free.adding(guards)
-    held = [len(each.bookings) for each in after.reservations]
+    if task.window is None or task.permits(task.after.start, least):
+        outcome = _here(task, free)
+        if isinstance(outcome, plans.Plan):
+            return _replanned(task, outcome, guards)
+    if task.window is not None:
+        return _within(task, task.window, least)
+    demands = _demands(task, list(least.values()))
+    outcome, slid = task.plan(free, demands, least)
+    if isinstance(outcome, plans.Refusal):
+        raise task.refusal(outcome, free, demands)
+    return _replanned(task, outcome, guards, slid)
+
+
+def _here(task: task_module.Task, free: timeline.Timeline
+          ) -> plans.Plan | plans.Refusal:
+    """Plan a lease when it is to start, with nobody sliding."""
     # NOTE: a lease that has more than its least keeps as many, if that
     # can be; fewer are better than a refusal.
-    outcome = planning.plan(free, _demands(task, [
-        max(each.least, min(count, each.most))
-        for each, count in zip(after.reservations, held, strict=True)]))
-    if isinstance(outcome, plans.Refusal):
-        least = _demands(task, [each.least for each in after.reservations])
-        outcome = planning.plan(free, least)
-        if isinstance(outcome, plans.Refusal):
-            raise task.refusal(outcome, free, least)
+    after = task.after
+    kept = {each.id: max(each.least, min(len(each.bookings), each.most))
+            for each in after.reservations}
+    if task.permits(after.start, kept):
+        outcome = planning.plan(free, _demands(task, list(kept.values())))
+        if isinstance(outcome, plans.Plan):
+            return outcome
+    return planning.plan(free, _demands(
+        task, [each.least for each in after.reservations]))
+
+
+def _within(task: task_module.Task, window: task_module.Window,
+            least: Mapping[str, int]) -> task_module.Replanned:
+    """Plan a lease at any start of its window.
+
+    :raises LeaseRefused: it cannot be served at any of them.
+    :raises LeaseLimit: its project may not have it at any of them.
+    """
+    # NOTE: elsewhere nothing is left free by it that others were promised.
+    guards = task.guards(task.free, ())
+    free = task.free.adding(guards)
+    length = task.after.end - task.after.start
+    first = task.starting(window.first)
+    # NOTE: what it may keep where it is, it need not get elsewhere.
+    demands = [task.snapshot.loans.limit(demand, task.before.project_id)
+               for demand in _demands(first, list(least.values()))]
+    start = _first_start(task, free, demands, window.first,
+                         window.last + length, least)
+    if start is not None:
+        moved = task.starting(start)
+        outcome = _here(moved, free)
+        if isinstance(outcome, plans.Plan):
+            return _replanned(moved, outcome, guards)
+    outcome = planning.plan(free, demands)
+    if isinstance(outcome, plans.Plan):
+        first.check_limits(least)
+        return _replanned(first, outcome, guards)
+    begin, outcome, slid = task.slide(free, demands, least, outcome,
+                                      window.last)
+    if isinstance(outcome, plans.Plan) and begin is not None:
+        return _replanned(task.starting(begin), outcome, guards, slid)
+    assert isinstance(outcome, plans.Refusal)
+    ahead = window.last + length + _AHEAD
+    if window.until is not None:
+        ahead = min(ahead, window.until)
+    later = _first_start(task, free, demands, window.first, ahead, least)
+    raise task.refusal(outcome, free, (),
+                       None if later is None else later + length)
+
+
+def _first_start(task: task_module.Task, free: timeline.Timeline,
+                 demands: Sequence[bookings.Demand],
+                 first: datetime.datetime, until: datetime.datetime,
+                 least: Mapping[str, int]) -> datetime.datetime | None:
+    """Return the first start at which nobody has to slide.
+
+    :param demands: as they are at the first instant.
+    :param until: the lease does not end after.
+    """
+    # NOTE: what was asked for need not be a whole minute.
+    if task.permits(first, least) and isinstance(
+            planning.plan(free, demands), plans.Plan):
+        return first
+    found = offers.starts(
+        free, demands, instants.instant(until), 1, _GRAIN,
+        lambda moved: task.permits(instants.moment(moved[0].start), least))
+    return instants.moment(found[0][0].start) if found else None
+
+
+def _replanned(task: task_module.Task, outcome: plans.Plan,
+               guards: Sequence[bookings.Booking],
+               slid: tuple[lease_slides.Change, ...] = ()
+               ) -> task_module.Replanned:
     added = tuple(row for each, granted in zip(
-        after.reservations, outcome.granted, strict=True)
+        task.after.reservations, outcome.granted, strict=True)
         for row in lease_granted.rows(
-            snapshot, each.id, granted, after.project_id))
+            task.snapshot, each.id, granted, task.after.project_id))
     return task.replanned(outcome.timeline.without(guards),
-                          dropped=task.before.bookings, added=added)
+                          dropped=task.before.bookings, added=added,
+                          slid=slid)
 
 
 def earliest(task: task_module.Task, first: datetime.datetime,
@@ -78,18 +169,24 @@ def earliest(task: task_module.Task, first: datetime.datetime,
         return first
     found = offers.starts(
         free, demands, instants.instant(before.end) - 1, 1,
-        60 * instants.SECOND,
+        _GRAIN,
         lambda moved: permits(instants.moment(moved[0].start)))
     return instants.moment(found[0][0].start) if found else None
 
 
 def _demands(task: task_module.Task, least: Sequence[int]
              ) -> list[bookings.Demand]:
+    """Return demands for what the project may have when the lease starts.
+
+    :param least: how many each of its reservations is to have in any case.
+    """
     after, snapshot = task.after, task.snapshot
+    mosts = task.mosts({each.id: count for each, count in zip(
+        after.reservations, least, strict=True)})
     begin = max(after.start, snapshot.now)
     return [task.limited(lease_demands.of(
         each.id, instants.instant(begin), instants.instant(after.end),
-        count, each.most, snapshot.eligible(task.wanted[each.id])
+        count, mosts[each.id], snapshot.eligible(task.wanted[each.id])
         & ~snapshot.fleet.mask(task.returned(each)),
         task.margin, snapshot.fleet.mask(
             booking.node_uuid for booking in each.bookings),

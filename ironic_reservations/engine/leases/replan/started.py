@@ -29,7 +29,6 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import instance_standing
-from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import standing
 
@@ -56,15 +55,23 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     staying = [_staying(task, row) for row in usable
                if task.after.end > row.ends_at]
     units, moving = unusable.overtaken(task, lost, kept)
+    mosts = task.mosts({each.id: max(each.least, sum(
+        row.reservation_id == each.id for row in kept))
+        for each in task.after.reservations})
     growing = [demand for each in task.after.reservations
-               if (demand := _growing(task, each, kept, ended)) is not None]
+               if (demand := _growing(task, each, kept, ended,
+                                      mosts[each.id])) is not None]
     # NOTE: what is given back stays until its node is clean again.
     free = task.free.adding([*_leaving(task, ended),
                              *_keeping(task, usable)])
     guards = task.guards(free, kept)
     free = free.adding(guards)
     demands = [*staying, *moving, *growing]
-    outcome = planning.plan(free, demands)
+    outcome, slid = task.plan(free, demands, {
+        each.id: sum(row.reservation_id == each.id for row in kept) + sum(
+            demand.least for demand in growing
+            if demand.id.partition(':')[0] == each.id)
+        for each in task.after.reservations})
     if isinstance(outcome, plans.Refusal):
         unusable.check_homes(task, units, moving, outcome)
         # NOTE: which bookings of others have to move depends on the end;
@@ -85,7 +92,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
         # NOTE: of what has not begun there is nothing to take back.
         dropped=tuple(row for row in ended if not row.begun),
         ended=tuple(row for row in ended if row.begun),
-        added=tuple(added), homes=homes)
+        added=tuple(added), homes=homes, slid=slid)
 
 
 def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
@@ -230,16 +237,19 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
 
 def _growing(task: task_module.Task, each: leases.LeaseReservation,
              kept: Sequence[leases.NodeBooking],
-             ended: Sequence[leases.NodeBooking]
+             ended: Sequence[leases.NodeBooking], allowed: int
              ) -> bookings.Demand | None:
-    """Return a demand for what a reservation lacks; ``None``: nothing."""
+    """Return a demand for what a reservation lacks; ``None``: nothing.
+
+    :param allowed: how many its project may have of it.
+    """
     have = sum(row.reservation_id == each.id for row in kept)
     least = max(0, each.least - have)
     old = next(other for other in task.before.reservations
                if other.id == each.id)
     most = least
     if (each.least, each.most) != (old.least, old.most):
-        most = max(least, each.most - have)
+        most = max(least, min(each.most, allowed) - have)
     elif task.changes.heal:
         # NOTE: more than the least are replaced where that can be.
         lost = sum(row.reservation_id == each.id

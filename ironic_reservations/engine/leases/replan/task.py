@@ -21,18 +21,22 @@ import datetime
 import functools
 
 from ironic_reservations import errors
-from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
+from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import offers
+from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import reach
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
@@ -45,6 +49,7 @@ class Replanned:
     :ivar dropped: rows that have not started and are replaced.
     :ivar ended: rows that have, and whose nodes are taken back.
     :ivar added: rows without ids.
+    :ivar slid: the leases of others whose dates change.
     """
 
     snapshot: snapshots.Snapshot
@@ -54,6 +59,35 @@ class Replanned:
     dropped: tuple[leases.NodeBooking, ...]
     ended: tuple[leases.NodeBooking, ...]
     added: tuple[leases.NodeBooking, ...]
+    slid: tuple[lease_slides.Change, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Sliding:
+    """The leases that may slide for a change.
+
+    :ivar allowed: the limits that hold for the caller.
+    """
+
+    others: lease_slides.Others
+    allowed: limits.Limits
+
+
+@dataclasses.dataclass(frozen=True)
+class Window:
+    """When a lease may start whose dates are open.
+
+    :ivar first: it does not start before.
+    :ivar last: it does not start after.
+    :ivar until: the latest end that may be offered; ``None``: any.
+    """
+
+    first: datetime.datetime
+    last: datetime.datetime
+    until: datetime.datetime | None
+
+
+_Planned = tuple[plans.Plan | plans.Refusal, tuple[lease_slides.Change, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +97,9 @@ class Task:
     :ivar after: the lease with its new terms, and the bookings as they were.
     :ivar wanted: what each of its reservations asks of its hosts, by id.
     :ivar until: the latest end that may be offered.
+    :ivar project: what more its project may have beside it.
+    :ivar window: when it may start; ``None``: when ``after`` does.
+    :ivar sliding: what may slide for it; ``None``: nothing.
     """
 
     engine: Engine
@@ -72,6 +109,9 @@ class Task:
     changes: leases.LeaseChange
     wanted: Mapping[str, requirements.Requirement]
     until: datetime.datetime
+    project: lease_limits.Project
+    window: Window | None = None
+    sliding: Sliding | None = None
 
     @functools.cached_property
     def margin(self) -> int:
@@ -108,6 +148,101 @@ class Task:
             kept = self.snapshot.fleet.mask(
                 row.node_uuid for row in before.bookings)
         return self.snapshot.loans.limit(demand, before.project_id, kept)
+
+    def plan(self, free: timeline.Timeline,
+             demands: Sequence[bookings.Demand],
+             counts: Mapping[str, int]) -> _Planned:
+        """Plan demands, with others sliding for them where they may.
+
+        :param free: the timeline without what the demands replace.
+        :param counts: how many hosts or instances each reservation is to
+            have at least, by its id.
+        :returns: also the leases that slide.
+        :raises Conflict: one of them has changed since it was read.
+        """
+        outcome = planning.plan(free, demands)
+        _, outcome, slid = self.slide(free, demands, counts, outcome)
+        return outcome, slid
+
+    def slide(self, free: timeline.Timeline,
+              demands: Sequence[bookings.Demand],
+              counts: Mapping[str, int],
+              outcome: plans.Plan | plans.Refusal,
+              latest: datetime.datetime | None = None
+              ) -> tuple[datetime.datetime | None,
+                         plans.Plan | plans.Refusal,
+                         tuple[lease_slides.Change, ...]]:
+        """Plan demands that were refused, with others sliding for them.
+
+        :param outcome: what has become of them without that.
+        :param latest: they do not start after; ``None``: when they were
+            asked for.
+        :returns: also when they start, and the leases that slide.
+        :raises Conflict: one of them has changed since it was read.
+        """
+        if isinstance(outcome, plans.Plan) or self.sliding is None:
+            return None, outcome, ()
+        allowed = self.sliding.allowed
+        if allowed.counted:
+            # NOTE: what it may have more depends on where others slide.
+            demands = [dataclasses.replace(each, most=each.least)
+                       for each in demands]
+        counted = self._counted(counts)
+
+        def at(start: int) -> leases.Lease:
+            return counted if latest is None else lease_dates.starting_at(
+                counted, instants.moment(start), self.snapshot.now)
+
+        def held(start: int) -> list[allowance.Held]:
+            lease = at(start)
+            return lease_limits.held(lease, lease.start, lease.end)
+        room = lease_slides.find_room(
+            self.engine, self.snapshot, free, demands, lease_slides.Asked(
+                self.before.project_id, allowed, counted.start, counted.end,
+                None if latest is None else instants.instant(latest), held,
+                lambda project, start: project.permits_change(
+                    at(start), self.before),
+                self.before.id), self.sliding.others)
+        if isinstance(room, lease_slides.Room):
+            return instants.moment(room.start), room.plan, room.changes
+        return None, (outcome if room else dataclasses.replace(
+            outcome, cause=plans.Cause.SEARCH_LIMIT)), ()
+
+    def starting(self, start: datetime.datetime) -> Task:
+        """Return the task for another start."""
+        return dataclasses.replace(self, after=lease_dates.starting_at(
+            self.after, start, self.snapshot.now))
+
+    def check_limits(self, counts: Mapping[str, int]) -> None:
+        """Check that the project may have the lease when it starts.
+
+        :raises LeaseLimit: it may not.
+        """
+        self.project.check_lease(self._counted(counts), self.before)
+
+    def permits(self, start: datetime.datetime,
+                counts: Mapping[str, int]) -> bool:
+        """Return whether the lease may start at an instant."""
+        moved = self.starting(start)
+        return self.project.permits_change(moved._counted(counts),
+                                           self.before)
+
+    def mosts(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """Return how many each reservation may have when the lease starts.
+
+        :param counts: how many each of them is to have in any case.
+        """
+        return self.project.mosts_of(self.after, self.before, counts)
+
+    def _counted(self, counts: Mapping[str, int]) -> leases.Lease:
+        """Return the lease as limits count it."""
+        after = self.after
+        return dataclasses.replace(after, reservations=tuple(
+            dataclasses.replace(each, bookings=tuple(
+                leases.NodeBooking(0, each.id, place, '', after.start,
+                                   after.end)
+                for place in range(counts[each.id])))
+            for each in after.reservations))
 
     def guards(self, free: timeline.Timeline,
                staying: Sequence[leases.NodeBooking]
@@ -159,14 +294,18 @@ class Task:
         return self.snapshot.standing(self.number(row)).host.node.compute
 
     def refusal(self, refused: plans.Refusal, free: timeline.Timeline,
-                demands: Sequence[bookings.Demand]) -> errors.LeaseRefused:
+                demands: Sequence[bookings.Demand],
+                later: datetime.datetime | None = None
+                ) -> errors.LeaseRefused:
         """Return the error that tells why a lease cannot be so.
 
         :param free: the timeline on which it was planned.
         :param demands: all that has to be served, or nothing where that
             depends on the end.
+        :param later: the end that a window could have.
         """
-        refused = self.judged(refused)
+        if self.window is not None:
+            return self._refused_window(refused, self.window, later)
         key = refused.demand.id.partition(':')[0]
         place = [each.id for each in self.after.reservations].index(key)
         return lease_refused.of_change(
@@ -174,22 +313,18 @@ class Task:
             self.after.reservations[place], refused,
             self._latest_end(free, demands))
 
-    def judged(self, refused: plans.Refusal) -> plans.Refusal:
-        """Return a refusal that is told as proved only if it is."""
-        if refused.cause.proved and self._others_are_loose(refused.demand):
-            # NOTE: nobody slides for a change, so that is no proof.
-            return dataclasses.replace(refused,
-                                       cause=plans.Cause.SEARCH_LIMIT)
-        return refused
-
-    def _others_are_loose(self, demand: bookings.Demand) -> bool:
-        """Return whether leases are near whose dates are open."""
-        snapshot = self.snapshot
-        with self.engine.database.read() as connection:
-            nodes = db_open_dates.read_loose_nodes(connection, snapshot.now,
-                                               self.before.id)
-        return bool(reach.hosts(self.free, demand.eligible)
-                    & snapshot.fleet.mask(nodes))
+    def _refused_window(self, refused: plans.Refusal, window: Window,
+                        later: datetime.datetime | None
+                        ) -> errors.LeaseRefused:
+        key = refused.demand.id.partition(':')[0]
+        place = [each.id for each in self.after.reservations].index(key)
+        # NOTE: an offer of other dates is no offer of other hosts.
+        if self.changes.opened is None or self.changes.wishes:
+            later = None
+        return lease_refused.of_open_dates(
+            self.snapshot, self.before.project_id, place,
+            self.after.reservations[place], refused,
+            (window.first, window.last), self.after, later)
 
     def _latest_end(self, free: timeline.Timeline,
                     demands: Sequence[bookings.Demand]
@@ -212,17 +347,19 @@ class Task:
                   dropped: tuple[leases.NodeBooking, ...] = (),
                   ended: tuple[leases.NodeBooking, ...] = (),
                   added: tuple[leases.NodeBooking, ...] = (),
-                  homes: Mapping[str, leases.NodeBooking] | None = None
+                  homes: Mapping[str, leases.NodeBooking] | None = None,
+                  slid: tuple[lease_slides.Change, ...] = ()
                   ) -> Replanned:
         """Return the lease as it is to become.
 
         :param after: the timeline with it.
         :param homes: by name, the rows of others that move, as in
             :func:`difference.compare`.
+        :param slid: the leases of others whose dates change.
         """
         snapshot = self.snapshot
-        difference = difference_module.compare(snapshot, after, self.own,
-                                               homes)
+        difference = difference_module.compare(
+            snapshot, after, self.own | lease_slides.names(slid), homes)
         own = difference_module.seen_of(
             snapshot, map(self.number, self.before.bookings))
         end = self.after.end
@@ -247,4 +384,4 @@ class Task:
             dataclasses.replace(self.after, reservations=reservations,
                                 degraded=(self.after.degraded
                                           and not healed)),
-            kept, dropped, ended, added)
+            kept, dropped, ended, added, slid)

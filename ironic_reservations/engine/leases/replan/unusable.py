@@ -116,7 +116,7 @@ def check_homes(task: task_module.Task,
                 demand.id.partition(':')[0])
             raise lease_refused.of_overtaken(
                 place, task.snapshot.standing(task.number(unit[0])).host.id,
-                task.after.end, task.judged(refused).cause)
+                task.after.end, refused.cause)
 
 
 def _units(task: task_module.Task, rows: Iterable[leases.NodeBooking]

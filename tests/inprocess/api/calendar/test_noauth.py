@@ -14,6 +14,11 @@
 
 from __future__ import annotations
 
+import logging
+import uuid
+
+import fixtures
+
 from tests.inprocess.api.calendar import base
 
 #: A lease that is refused for want of hosts, which shows that it was read.
@@ -45,6 +50,16 @@ class NoauthTest(base.TestCase):
         """The API is open to anybody, too."""
         answer = self.browser.send('GET', base.LEASES)
         self.assertEqual((200, []), (answer.status, answer.json['leases']))
+
+    def test_reservation_that_is_read_is_logged_without_its_proof(
+            self) -> None:
+        """Its uuid; the log has more readers than the page."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        proof = str(uuid.uuid4())
+        path = f'{base.HOME}api/v1/reservations/{proof}'
+        self.assertEqual(404, self.browser.send('GET', path).status)
+        self.assertIn(f'reservations/{proof[:8]}... - 404', log.output)
+        self.assertNotIn(proof, log.output)
 
     def test_write_needs_the_token(self) -> None:
         """Of this session, and in the header."""

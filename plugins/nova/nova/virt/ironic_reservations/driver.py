@@ -209,5 +209,13 @@ class ReservingIronicDriver(driver.IronicDriver):
 def _unavailable(instance: Any, why: Exception) -> Exception:
     LOG.info('Node %s is not for this server: %s', instance.node, why,
              instance=instance)
-    return exception.ComputeResourcesUnavailable(
-        reason=f'node {instance.node}: {why}')
+    # NOTE: Nova shows users 255 characters, of which its own words take two
+    # thirds; so what matters comes first, and nothing twice.
+    short, named = getattr(why, 'short', None), f'node {instance.node}'
+    if short is not None:
+        reason = f'{named} {short}'
+    elif str(why).lower().startswith(named):
+        reason = str(why)
+    else:
+        reason = f'{named}: {why}'
+    return exception.ComputeResourcesUnavailable(reason=reason)

@@ -43,13 +43,16 @@ class Refused(Exception):
 
     :ivar code: what for, of programs.
     :ivar reasons: the codes for which the node cannot be reserved.
+    :ivar short: what is said of the one node, in a few words, if that is all.
     """
 
     def __init__(self, sentence: str, code: str | None = None,
-                 reasons: Collection[str] = ()) -> None:
+                 reasons: Collection[str] = (),
+                 short: str | None = None) -> None:
         super().__init__(sentence.rstrip('.'))
         self.code = code
         self.reasons = frozenset(reasons)
+        self.short = short
 
 
 class Missing(Refused):
@@ -78,9 +81,12 @@ def told(response: Any) -> Refused | None:
     """
     try:
         found = response.json()['errors'][0]
+        reasons = found.get('reasons', ())
         return Refused(
             f'{found["detail"].rstrip(".")} [{found["code"]}]', found['code'],
-            [each['code'] for each in found.get('reasons', ())])
+            [each['code'] for each in reasons],
+            f'{reasons[0]["detail"]} [{found["code"]}]'
+            if len(reasons) == 1 and 'detail' in reasons[0] else None)
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 

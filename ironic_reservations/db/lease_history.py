@@ -1,0 +1,130 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What rows of several tables tell of the past of a lease."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.model import lease_history
+from ironic_reservations.model import leases
+from ironic_reservations.model import notices
+
+_r = tables.reservations.c
+_l = tables.lease_reservations.c
+_p = tables.usage_periods.c
+_o = tables.outbox.c
+_KINDS = tuple(kind.value for kind in notices.Kind)
+
+
+@dataclasses.dataclass(frozen=True)
+class Booking:
+    """A row that promises a node to the lease.
+
+    :ivar bound_at: when the lease was given the node.
+    :ivar warned_at: when it was told that the node is released.
+    """
+
+    uuid: str
+    node_uuid: str
+    state: leases.BookingState
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    bound_at: datetime.datetime | None
+    warned_at: datetime.datetime | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Period:
+    """A time in which hosts were promised, bound or deployed.
+
+    :ivar booking_uuid: whose node was deployed.
+    :ivar ended_at: ``None``: it lasts.
+    """
+
+    booking_uuid: str | None
+    kind: str
+    resource_class: str
+    starts_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    hosts: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Notice:
+    """A notice about the lease, to one receiver."""
+
+    notice_id: str
+    kind: notices.Kind
+    created_at: datetime.datetime
+    sent: lease_history.Sent
+
+
+def read_bookings(connection: sa.Connection,
+                  lease_id: str) -> list[Booking]:
+    """Read the bookings that the lease has, by their places."""
+    # SELECT ... FROM reservations JOIN lease_reservations ON ...
+    #   WHERE lease_id = ? ORDER BY (both places)
+    return [Booking(row[0], row[1], leases.BookingState(row[2]), *row[3:])
+            for row in connection.execute(
+                sa.select(_r.uuid, _r.node_uuid, _r.state, _r.created_at,
+                          _r.updated_at, _r.bound_at, _r.warned_at)
+                .join_from(tables.reservations, tables.lease_reservations,
+                           _r.lease_reservation_id == _l.id)
+                .where(_l.lease_id == lease_id)
+                .order_by(_l.place, _r.place))]
+
+
+def read_periods(connection: sa.Connection,
+                 lease: leases.Lease) -> list[Period]:
+    """Read what the lease has had, and which nodes are deployed."""
+    # SELECT ... FROM usage_periods
+    #   WHERE project_id = ? AND ended_at >= ? AND lease_id = ?
+    # UNION ALL SELECT ... FROM usage_periods
+    #   JOIN reservations ON uuid = booking_uuid
+    #   JOIN lease_reservations ON ... WHERE lease_id = ? AND running = 1
+    # NOTE: one SELECT each, so that each goes by its index, however much
+    # others have had.
+    columns: Sequence[sa.ColumnElement[Any]] = (
+        _p.booking_uuid, _p.kind, _p.resource_class, _p.starts_at,
+        _p.ended_at, _p.hosts)
+    over = sa.select(*columns).where(
+        _p.project_id.is_(None) if lease.project_id is None
+        else _p.project_id == lease.project_id,
+        _p.ended_at >= lease.created_at, _p.lease_id == lease.id)
+    running = sa.select(*columns).join_from(
+        tables.lease_reservations, tables.reservations,
+        _r.lease_reservation_id == _l.id).join(
+            tables.usage_periods, _p.booking_uuid == _r.uuid).where(
+                _l.lease_id == lease.id, _p.running == 1)
+    return [Period(*row)
+            for row in connection.execute(sa.union_all(over, running))]
+
+
+def read_notices(connection: sa.Connection, lease_id: str) -> list[Notice]:
+    """Read which notices about the lease are kept."""
+    # SELECT ... FROM outbox WHERE lease_id = ? AND kind IN (...)
+    #   ORDER BY created_at, id
+    return [Notice(row[0], notices.Kind(row[1]), row[2], lease_history.Sent(
+        notices.Channel(row[3]), row[4] and notices.Outcome(row[4]), row[5]))
+        for row in connection.execute(
+            sa.select(_o.notice_id, _o.kind, _o.created_at, _o.channel,
+                      _o.outcome, _o.done_at)
+            .where(_o.lease_id == lease_id, _o.kind.in_(_KINDS))
+            .order_by(_o.created_at, _o.id))]

@@ -1,0 +1,95 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Nodes whose maintenance should have begun, and who keeps it from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+from ironic_reservations.db import lease_names
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.maintenance import ground
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_condition
+
+
+@dataclasses.dataclass(frozen=True)
+class Wait:
+    """A node that is waited for.
+
+    :ivar reason: for whom, or for what, in a sentence.
+    :ivar since: when its maintenance was to begin.
+    :ivar until: when that ends; ``None``: nobody knows.
+    """
+
+    reason: str
+    since: datetime.datetime
+    until: datetime.datetime | None
+
+
+def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
+    """Return the nodes that a window waits for, by their uuids.
+
+    NOTE: the mirror is asked, not Ironic; it may be some seconds behind.
+
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    now = engine.clock()
+    late = {each.node_uuid: each for each in window.nodes
+            if each.state is maintenance.State.PLANNED
+            and each.starts_at <= now < each.ends_at}
+    if not late:
+        return {}
+    with engine.database.read() as connection:
+        nodes = db_nodes.read_nodes(connection, late, with_traits=False)
+        named = lease_names.read(connection, late)
+    snapshot = engine.snapshots.snapshot(engine.database, now)
+    bound = (ground.look(engine, snapshot, list(nodes.values())).bound
+             if window.drain else {})
+    found = {}
+    for uuid, node in nodes.items():
+        has = bound.get(uuid, ())
+        reason = (_who(has[0], named) if has
+                  else _work(node, window.drain))
+        if reason is not None:
+            found[uuid] = Wait(reason, late[uuid].starts_at,
+                               has[0].until if has else None)
+    return found
+
+
+def _who(bound: ground.Bound,
+         named: Mapping[str, leases.NamedLease]) -> str:
+    """Return who has a node."""
+    if bound.kind is ground.Kind.LEASE:
+        lease = named.get(bound.reservation_id or '')
+        return ('A lease has the node.' if lease is None else
+                f'The lease {lease.id} ("{lease.name}") has the node.')
+    if bound.kind is ground.Kind.RESERVATION:
+        return 'A reservation has the node.' if bound.until else (
+            'The instance of a reservation is on the node; nobody knows '
+            'when that ends.')
+    return 'An instance is on the node; nobody knows when that ends.'
+
+
+def _work(node: facts.Node, drain: bool) -> str | None:
+    """Return what Ironic is doing with a node."""
+    if node_condition.at_work(node) or drain and node_condition.coming(node):
+        return f'Ironic has the node in {node.provision_state}.'
+    if drain and node_condition.occupied(node):
+        return f'The node is in use: Ironic has it in {node.provision_state}.'
+    return None

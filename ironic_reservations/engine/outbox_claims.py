@@ -1,0 +1,121 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Claims on notices: whose they are, while somebody sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+import datetime
+import uuid as uuid_module
+
+from ironic_reservations.db import outbox as db_outbox
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import unfinished
+from ironic_reservations.model import notices
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Notices that were claimed together.
+
+    :ivar token: of this claim, and of no other ever.
+    :ivar ttl: for how long they are, in seconds.
+    """
+
+    token: str
+    ttl: float
+    notices: list[notices.Notice]
+
+
+def take(engine: Engine, ids: Collection[str], ttl: float) -> Batch:
+    """Claim notices, those that are due and nobody's still.
+
+    :param ttl: for how long, in seconds.
+    :raises DatabaseUnavailable: they may have been claimed all the same.
+    :raises Conflict: another process was quicker; the same.
+    """
+    token, now = str(uuid_module.uuid4()), engine.clock()
+    try:
+        with engine.database.write() as connection:
+            taken = db_outbox.take(connection, ids, token, now,
+                                   now + datetime.timedelta(seconds=ttl))
+    except unfinished.FAILURES:
+        _put_aside(engine, ids, token, ttl)
+        raise
+    return Batch(token, ttl, taken)
+
+
+def drop(engine: Engine, batch: Batch,
+         unsent: Collection[notices.Notice]) -> None:
+    """Let other processes send notices at once, or as soon as possible."""
+    _put_aside(engine, [each.id for each in unsent], batch.token, batch.ttl,
+               wait=0)
+    let_go(engine)
+
+
+def put_off(engine: Engine, batch: Batch, unsent: Collection[notices.Notice],
+            wait: float, complaint: str) -> None:
+    """Have notices sent again later.
+
+    :param wait: how much later, in seconds.
+    :param complaint: why they could not be sent.
+    :raises DatabaseUnavailable: they are, but nobody may read why.
+    :raises Conflict: the same.
+    """
+    ids = [each.id for each in unsent]
+    try:
+        with engine.database.write() as connection:
+            db_outbox.put_off(
+                connection, ids, batch.token,
+                engine.clock() + datetime.timedelta(seconds=wait), complaint)
+    except unfinished.FAILURES:
+        _put_aside(engine, ids, batch.token, batch.ttl, wait)
+        raise
+
+
+def finish(engine: Engine, batch: Batch, sent: Collection[notices.Notice],
+           outcome: notices.Outcome) -> None:
+    """Mark notices as not to be sent any more.
+
+    NOTE: where that is not possible, the claim stands until it ends: they
+    will be sent once more, and not every few seconds.
+
+    :raises DatabaseUnavailable: nobody knows whether they are marked.
+    :raises Contention: they are not.
+    """
+    def mark() -> None:
+        with engine.database.write() as connection:
+            db_outbox.finish(connection, [each.id for each in sent],
+                             batch.token, outcome, engine.clock())
+    # NOTE: again where another one is in the way, since they would be sent
+    # again; and marked twice is as good as once.
+    retry.until_committed(mark, repeatable=True)
+
+
+def let_go(engine: Engine, at_once: bool = False) -> None:
+    """Let go of notices that this process has left claimed.
+
+    :param at_once: of all, since this process ends.
+    """
+    def drop_all(claims: Collection[db_outbox.Taken]) -> None:
+        with engine.database.write() as connection:
+            db_outbox.drop(connection, claims)
+    engine.unsent.let_go(drop_all, engine.timer(), at_once)
+
+
+def _put_aside(engine: Engine, ids: Collection[str], token: str, ttl: float,
+               wait: float = unfinished.AGAIN) -> None:
+    engine.unsent.add([db_outbox.Taken(each, token) for each in ids],
+                      engine.timer(), ttl, wait)

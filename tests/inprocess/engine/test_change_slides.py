@@ -1,0 +1,421 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A change of a lease has others slide as a new lease does."""
+
+from ironic_reservations import errors
+from ironic_reservations.api.types import lease_body
+from ironic_reservations.db import open_dates as db_open_dates
+from ironic_reservations.engine import announce
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import fix as lease_fix
+from ironic_reservations.model import leases
+from tests import leasing
+from tests import servers
+from tests.inprocess.engine import open_dates
+
+HOUR = open_dates.HOUR
+
+
+class _Changes(open_dates.TestCase):
+
+    def refuse(self, lease, **changes):
+        return self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                 lease, **changes)
+
+    def limit(self, hosts):
+        for name, value in (('project_limits', True),
+                            ('max_hosts_per_project', hosts)):
+            self.engine.conf.set_override(name, value, 'leases')
+
+
+@servers.also
+class TestChangeSlides(_Changes):
+
+    def test_a_lease_to_come_gets_longer(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 20, 4)
+        self.leasing.change(lease, end=5)
+        self.assertEqual((1, 5), self.hours(lease))
+        self.assertEqual((5, 9), self.hours(loose))
+        self.assertIn((loose.id, announce.SLID), self.told)
+        self.assertEqual(leasing.at(4),
+                         self.leasing.reload(loose).between.fix_at)
+        self.assert_sound()
+
+    def test_a_lease_that_has_started_gets_longer(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(None, 3)
+        self.leasing.bind()
+        loose = self.flexible(3, 20, 4)
+        self.leasing.change(lease, end=5)
+        self.assertEqual((0, 5), self.hours(lease))
+        self.assertEqual((5, 9), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_lease_to_come_gets_more_hosts(self):
+        self.leasing.hosts(2)
+        loose = self.flexible(3, 20, 4)
+        lease = self.leasing.create(3, 5)
+        self.leasing.resize(lease, 2, 2)
+        self.assertEqual(2, len(self.leasing.nodes(lease)))
+        self.assertEqual((5, 9), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_lease_that_has_started_gets_more_hosts(self):
+        self.leasing.hosts(2)
+        lease = self.leasing.create(None, 5)
+        self.leasing.bind()
+        loose = self.flexible(2, 20, 4)
+        self.leasing.resize(lease, 2, 2)
+        self.assertEqual(2, len(self.leasing.nodes(lease)))
+        self.assertEqual((5, 9), self.hours(loose))
+        self.assert_sound()
+
+    def test_instances_get_more(self):
+        self.leasing.compute_hosts(1)
+        lease = self.leasing.create(3, 5, leasing.instances(1, 2))
+        loose = self.flexible(3, 20, 4, leasing.instances(3, 2))
+        self.leasing.resize_instances(lease, 3)
+        self.assertEqual((5, 9), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_lease_moves(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(4, 20, 4)
+        self.leasing.change(lease, start=5, end=7)
+        self.assertEqual((5, 7), self.hours(lease))
+        self.assertEqual((7, 11), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_dry_run_slides_nobody(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 20, 4)
+        before = leasing.tables_as_text(self.leasing.world)
+        rehearsed = lease_change.rehearse(
+            self.engine, lease.id, leases.LeaseChange(end=leasing.at(5)))
+        self.assertEqual([(loose.id, 2 * HOUR)], [
+            (each.id, each.slides) for each in rehearsed.moved])
+        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+
+    def test_nobody_slides_out_of_a_window(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 8, 4)
+        refused = self.refuse(lease, end=5)
+        self.assertTrue(refused.details['reasons'][0]['proved'])
+        self.assertEqual(((1, 3), (3, 7)),
+                         (self.hours(lease), self.hours(loose)))
+        self.leasing.change(lease, end=4)
+        self.assertEqual((4, 8), self.hours(loose))
+
+    def test_nobody_slides_who_is_fixed(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 20, 4)
+        self.leasing.world.clock.now = leasing.at(2)
+        self.refuse(lease, end=5)
+        lease_fix.fix(self.engine)
+        self.refuse(lease, end=5)
+        self.assertEqual((3, 7), self.hours(loose))
+
+    def test_limits_of_who_slides_hold(self):
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        gold, silver = (leasing.wish(properties=leasing.of_class(name))
+                        for name in ('gold', 'silver'))
+        self.limit(1)
+        lease = self.leasing.create(1, 3, gold)
+        loose = self.flexible(3, 12, 4, gold, project_id='theirs')
+        self.leasing.create(7, 30, silver, project_id='theirs')
+        self.refuse(lease, end=5)
+        self.limit(2)
+        self.leasing.change(lease, end=5)
+        self.assertEqual((5, 9), self.hours(loose))
+        self.assert_sound()
+
+    def test_own_leases_that_slide_are_counted_where_they_go(self):
+        """The project may have one host at once, and has never more."""
+        self.leasing.hosts(1)
+        self.limit(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 20, 4)
+        self.leasing.change(lease, end=5)
+        self.assertEqual(((1, 5), (5, 9)),
+                         (self.hours(lease), self.hours(loose)))
+
+    def test_usage_of_more_than_the_least_is_counted(self):
+        """Where limits count, a lease has others slide for its least."""
+        self.leasing.hosts(3)
+        self.limit(2)
+        lease = self.leasing.create(3, 5, project_id='theirs')
+        loose = [self.flexible(3, 20, 4, project_id='others')
+                 for _ in range(2)]
+        self.leasing.resize(lease, 2, 3)
+        self.assertEqual(2, len(self.leasing.nodes(lease)))
+        self.assertEqual({(3, 7), (5, 9)}, set(map(self.hours, loose)))
+
+
+@servers.also
+class TestOpenDates(_Changes):
+    """Its owner changes what the dates of a lease leave open."""
+
+    def open(self, lease, first=None, last=None, hours=None, seconds=None,
+             **more):
+        return self.leasing.change(lease, opened=leases.OpenDates(
+            None if last is None else (leasing.at(first), leasing.at(last)),
+            None if hours is None else hours * HOUR, seconds), **more)
+
+    def window(self, lease):
+        between = self.leasing.reload(lease).between
+        return between.earliest, between.latest, between.fix_before
+
+    def test_a_longer_window_leaves_it_where_it_is(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(3, 8, 4)
+        self.open(loose, 2, 30)
+        self.assertEqual((3, 7), self.hours(loose))
+        self.assertEqual((leasing.at(2), leasing.at(30), 3600),
+                         self.window(loose))
+        self.leasing.create(4, 6)
+        self.assertEqual((6, 10), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_later_window_moves_it_to_the_earliest(self):
+        self.leasing.hosts(1)
+        self.leasing.create(10, 12)
+        loose = self.flexible(3, 8, 4)
+        self.open(loose, 9, 30)
+        self.assertEqual((12, 16), self.hours(loose))
+        self.assertEqual(leasing.at(11),
+                         self.leasing.reload(loose).between.fix_at)
+        self.assert_sound()
+
+    def test_a_window_with_a_hole_off_a_whole_minute(self):
+        """A change of a window finds what a new lease does."""
+        self.leasing.hosts(1)
+        half = 1 / 120
+        self.leasing.create(4, 5 + half)
+        self.leasing.create(7 + half, 30)
+        loose = self.flexible(1, 3, 1)
+        planned = lease_create.create(self.engine, leasing.ask(
+            4, 6, flexible=leases.Flexible(leasing.at(20), 2 * HOUR, 3600)),
+            dry_run=True)
+        self.open(loose, 4, 20, hours=2)
+        self.assertEqual((5 + half, 7 + half), self.hours(loose))
+        self.assertEqual(planned.start, self.leasing.reload(loose).start)
+        self.assert_sound()
+
+    def test_a_window_without_a_hole_that_is_long_enough(self):
+        """Nobody else slides, and all starts have been tried."""
+        self.leasing.hosts(1)
+        half = 1 / 120
+        self.leasing.create(4, 5 + half)
+        self.leasing.create(7, 30)
+        loose = self.flexible(1, 3, 1)
+        refused = self.assertRaises(errors.LeaseRefused, self.open, loose,
+                                    4, 20, hours=2)
+        self.assertTrue(refused.details['reasons'][0]['proved'])
+        self.assertEqual((1, 2), self.hours(loose))
+
+    def test_others_slide_for_another_window(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(2, 20, 4)
+        lease = self.flexible(10, 14, 4)
+        self.open(lease, 2, 6)
+        self.assertEqual(((2, 6), (6, 10)),
+                         (self.hours(lease), self.hours(loose)))
+        self.assertIn((loose.id, announce.SLID), self.told)
+        self.assert_sound()
+
+    def test_another_duration(self):
+        self.leasing.hosts(1)
+        self.leasing.create(8, 9)
+        loose = self.flexible(3, 20, 4)
+        self.open(loose, hours=5)
+        self.assertEqual((3, 8), self.hours(loose))
+        self.open(loose, hours=6)
+        self.assertEqual((9, 15), self.hours(loose))
+        self.open(loose, hours=2)
+        self.assertEqual((9, 11), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_duration_beyond_the_window(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(3, 8, 4)
+        self.assertRaises(errors.InvalidValue, self.open, loose, hours=6)
+        self.assertEqual((3, 7), self.hours(loose))
+
+    def test_until_another_time_before_the_start(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(5, 20, 4)
+        self.open(loose, seconds=7200)
+        between = self.leasing.reload(loose).between
+        self.assertEqual((7200, leasing.at(3)),
+                         (between.fix_before, between.fix_at))
+        self.open(loose, seconds=100000)
+        self.assertIsNone(self.leasing.reload(loose).between.fix_at)
+        self.leasing.refused(6, 8)
+
+    def test_dates_that_were_set_are_opened(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(4, 8)
+        self.leasing.refused(5, 7)
+        self.open(lease, 3, 20, seconds=60)
+        self.assertEqual((4, 8), self.hours(lease))
+        self.leasing.create(5, 7)
+        self.assertNotEqual((4, 8), self.hours(lease))
+        self.assert_sound()
+
+    def test_not_where_they_were_set(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(4, 8)
+        for change in ({'hours': 2}, {'seconds': 60}):
+            self.assertRaises(errors.InvalidValue, self.open, lease,
+                              **change)
+
+    def test_not_once_they_are_fixed(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(4, 20, 4)
+        self.leasing.world.clock.now = leasing.at(3)
+        for _ in range(2):
+            for change in ({'hours': 2}, {'seconds': 60}):
+                self.assertRaises(errors.LeaseFrozen, self.open, loose,
+                                  **change)
+            lease_fix.fix(self.engine)
+        self.open(loose, 5, 20)
+        self.assertEqual((5, 9), self.hours(loose))
+
+    def test_not_once_it_has_started(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(1, 20, 4)
+        self.leasing.world.clock.now = leasing.at(1)
+        self.leasing.bind()
+        self.assertRaises(errors.LeaseFrozen, self.open, loose, 3, 20)
+
+    def test_what_is_offered_is_accepted(self):
+        self.leasing.hosts(1)
+        self.leasing.create(2, 10)
+        loose = self.flexible(12, 20, 4)
+        refused = self.assertRaises(errors.LeaseRefused, self.open, loose,
+                                    1, 13)
+        self.assertTrue(refused.details['reasons'][0]['proved'])
+        self.assertIn('No start from', str(refused))
+        (offer,) = refused.details['offers']
+        self.assertEqual('later', offer['kind'])
+        changes = lease_body.lease_change(
+            offer['lease'], self.leasing.world.clock(), dict)
+        lease_change.change(self.engine, loose.id, changes)
+        self.assertEqual((10, 14), self.hours(loose))
+        self.assert_sound()
+
+    def test_more_hosts_at_another_time_of_its_window(self):
+        self.leasing.hosts(2)
+        self.leasing.create(4, 6)
+        loose = self.flexible(3, 20, 4)
+        self.leasing.resize(loose, 2, 2)
+        self.assertEqual((6, 10), self.hours(loose))
+        self.assertEqual(2, len(self.leasing.nodes(loose)))
+        self.assertIsNotNone(self.leasing.reload(loose).between)
+        self.assert_sound()
+
+    def test_limits_hold_at_its_new_start(self):
+        self.leasing.hosts(2)
+        self.limit(1)
+        self.leasing.create(8, 12, project_id='theirs')
+        loose = self.flexible(1, 6, 4, project_id='theirs')
+        self.open(loose, 7, 30)
+        self.assertEqual((12, 16), self.hours(loose))
+        self.assertRaises(errors.LeaseLimit, self.open, loose, 8, 14)
+        self.assertEqual((12, 16), self.hours(loose))
+        self.assert_sound()
+
+    def test_a_dry_run_changes_nothing(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(3, 20, 4)
+        before = leasing.tables_as_text(self.leasing.world)
+        planned = lease_change.rehearse(
+            self.engine, loose.id, leases.LeaseChange(
+                opened=leases.OpenDates((leasing.at(9), leasing.at(30)))))
+        self.assertEqual(leasing.at(9), planned.lease.start)
+        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+
+    def test_not_into_the_past_of_a_process_that_stood_still(self):
+        self.leasing.hosts(1)
+        loose = self.flexible(9, 20, 4)
+        self.stall(5)
+        self.open(loose, 3, 8, hours=2)
+        self.assertEqual((5, 7), self.hours(loose))
+        self.assert_sound()
+
+
+@servers.also
+class TestChangeRaces(_Changes):
+
+    def test_ended_meanwhile(self):
+        """Somebody ends the one that slides before the commit."""
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 20, 4)
+        read = db_open_dates.read_loose
+
+        def read_and_end(connection, *args):
+            db_open_dates.read_loose = read
+            found = read(connection, *args)
+            connection.rollback()
+            self.leasing.end(loose)
+            return found
+        db_open_dates.read_loose = read_and_end
+        self.addCleanup(setattr, db_open_dates, 'read_loose', read)
+        self.leasing.change(lease, end=5)
+        self.assertEqual((1, 5), self.hours(lease))
+        self.assertEqual([lease.id], [each.id for each in self.leasing.all()])
+        self.assert_sound()
+
+    def test_fixed_while_the_process_stood_still(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 4)
+        loose = self.flexible(4, 20, 4)
+        self.stall(3.5)
+        self.refuse(lease, end=6)
+        self.assertEqual(((1, 4), (4, 8)),
+                         (self.hours(lease), self.hours(loose)))
+
+    def test_another_one_has_it_slide_meanwhile(self):
+        """Both are served, one after the other."""
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 20, 4)
+        self.leasing.world.before_next_write(
+            lambda: self.leasing.create(5, 6))
+        self.leasing.change(lease, end=4)
+        self.assertEqual(((1, 4), (6, 10)),
+                         (self.hours(lease), self.hours(loose)))
+        self.assert_sound()
+
+    def test_its_project_gets_another_meanwhile(self):
+        self.leasing.hosts(1, resource_class='gold')
+        self.leasing.hosts(1, resource_class='silver')
+        gold, silver = (leasing.wish(properties=leasing.of_class(name))
+                        for name in ('gold', 'silver'))
+        self.limit(1)
+        lease = self.leasing.create(1, 3, gold, project_id='others')
+        loose = self.flexible(3, 9, 4, gold, project_id='theirs')
+        self.leasing.world.before_next_write(lambda: self.leasing.create(
+            7, 9, silver, project_id='theirs'))
+        self.refuse(lease, end=5)
+        self.assertEqual((3, 7), self.hours(loose))
+        self.assert_sound()

@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What was planned is not what it was by the time that it is committed."""
+
+from unittest import mock
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import enforcement
+from ironic_reservations.model import leases
+from tests import leasing
+from tests.inprocess.engine import open_dates
+
+HOUR = open_dates.HOUR
+
+
+class TestStandsStill(open_dates.TestCase):
+
+    def test_lease_that_has_begun_meanwhile_is_not_moved(self):
+        """Nobody has bound it yet, so that no generation tells."""
+        self.leasing.hosts(1)
+        for changes in ({'start': 5, 'end': 7}, {'opened': leases.OpenDates(
+                between=(leasing.at(6), leasing.at(30)), duration=2 * HOUR)}):
+            lease = self.leasing.create(1, 3)
+            self.stall(2)
+            self.assertRaises(errors.LeaseFrozen, self.leasing.change, lease,
+                              **changes)
+            self.assertEqual((1, 3), self.hours(lease))
+            self.leasing.end(lease)
+            self.leasing.world.clock.now -= 2 * HOUR
+
+    def test_lease_that_is_fixed_meanwhile_keeps_its_dates(self):
+        """It had to make room for more hosts of its own."""
+        self.leasing.hosts(2)
+        lease = self.flexible(3, 20, 2)
+        self.leasing.create(2.5, 6)
+        self.stall(2.5)
+        self.assertRaises(errors.LeaseRefused, self.leasing.resize, lease, 2,
+                          2)
+        self.assertEqual((3, 5), self.hours(lease))
+
+    def test_more_hosts_leave_the_notice_that_was_promised(self):
+        self.leasing.hosts(2)
+        first = self.leasing.create(None, 3, leasing.wish(2))
+        lease = self.flexible(0.01, 20, 2)
+        self.leasing.end(first)
+        self.leasing.create(2.5, 6)
+        self.leasing.resize(lease, 2, 2)
+        self.assertLessEqual(self.engine.clock() + HOUR,
+                             self.leasing.reload(lease).start)
+        self.assertIsNotNone(self.leasing.reload(lease).between.fix_at)
+
+    def test_enforcement_service_is_asked_for_the_start_that_it_gets(self):
+        self.leasing.hosts(1)
+        asked = []
+        lease = self.flexible(1, 3, 2)
+        with mock.patch.object(
+                enforcement, 'check_update',
+                lambda conf, _, after: asked.append(after.start)):
+            self.outrun(6, 9)
+            self.leasing.change(lease, opened=leases.OpenDates(
+                between=(leasing.at(6), leasing.at(30)), duration=2 * HOUR))
+        self.assertEqual(self.leasing.reload(lease).start, asked[-1])
+        with mock.patch.object(
+                enforcement, 'check_create',
+                lambda conf, made: asked.append(made.start)):
+            self.outrun(12, 15)
+            made = self.flexible(12, 30, 2)
+        self.assertIn(made.start, asked)
+
+    def outrun(self, start, end):
+        """Have somebody be quicker with a lease."""
+        self.leasing.world.before_next_write(
+            lambda: self.leasing.create(start, end))

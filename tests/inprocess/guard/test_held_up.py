@@ -1,0 +1,272 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""An act on a node that was judged too long ago is not sent to Ironic.
+
+Nothing keeps the node for it.  A guard that stood still after it had looked
+who has the node switched it off minutes later, when it was somebody else's;
+so did a body that came in slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import io
+import json
+from typing import Any
+from unittest import mock
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine import protect
+from ironic_reservations.engine import release
+from ironic_reservations.guard import node_acts
+from ironic_reservations.guard import resolve
+from ironic_reservations.model import facts
+from tests import guarded
+from tests import leasing
+from tests import servers
+from tests import world
+
+SECONDS = 1 / 3600
+LONG = 600.0
+POWER = ('PUT', ('states', 'power'), {'target': 'power off'})
+#: What is done to a node without it being kept for that.
+ACTS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
+    POWER,
+    ('PUT', ('states', 'boot_mode'), {'target': 'uefi'}),
+    ('PUT', ('states', 'secure_boot'), {'target': True}),
+    ('PUT', ('management', 'boot_device'), {'boot_device': 'pxe'}),
+    ('POST', ('vmedia',), {'device_type': 'cdrom', 'image_url': 'http://x'}),
+    ('DELETE', ('vmedia',), None),
+    ('POST', ('vifs',), {'id': 'x'}),
+    ('DELETE', ('vifs', 'x'), None),
+    ('PUT', ('states', 'console'), {'enabled': True}),
+    ('PUT', ('management', 'inject_nmi'), None),
+    ('PUT', ('states', 'raid'), {}),
+    ('POST', ('vendor_passthru', 'first'), {}),
+    ('DELETE', ('allocation',), None),
+    ('PATCH', (), [{'op': 'add', 'path': '/instance_info', 'value': {}}]),
+    ('PATCH', (), [{'op': 'add', 'path': '/driver_info', 'value': {}}]))
+
+
+class HeldUpTestCase(guarded.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.guard = self.guard_of(self.ironic, 'keystone')
+
+    def ask(self, act: Any = POWER, token: str = 'owner',
+            **changed: Any) -> wsgi.Answer:
+        """Ask for one of the acts."""
+        method, below, body = act
+        request = guarded.environ(
+            method, '/'.join((f'/v1/nodes/{self.node}', *below)), body,
+            token=token) | changed
+        if method == 'PATCH':
+            return self.guard.patch(request, self.node)
+        return self.guard.act(request, node_acts.NodeAct(
+            node_acts.KEYWORDS[below[0 if len(below) < 2 or below[0] in (
+                'vifs', 'vendor_passthru') else 1]], self.node, below))
+
+    def delete_allocation(self, uuid: str, token: str = 'owner',
+                          **changed: Any) -> wsgi.Answer:
+        return self.guard.act(guarded.environ(
+            'DELETE', f'/v1/allocations/{uuid}', token=token) | changed,
+            node_acts.NodeAct(node_acts.Act.ALLOCATION, uuid,
+                              of_allocation=True))
+
+    def reserve(self, token: str = 'tenant', **ask: Any) -> facts.Reservation:
+        return self.world.reserve(self.node, project_id=token, **ask)
+
+    def stand_still(self, *actions: Callable[[], Any],
+                    seconds: float = LONG) -> None:
+        """Have something happen right after each look at who has a node."""
+        real = protect.look
+
+        def look(*known: Any) -> protect.Holding:
+            seen = real(*known)
+            self.world.clock.advance(seconds)
+            for action in actions:
+                action()
+            return seen
+        patch = mock.patch.object(protect, 'look', look)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def slowly(self, raw: bytes, *actions: Callable[[], Any]
+               ) -> dict[str, Any]:
+        """Return a body, at whose end something happens once."""
+        left = list(actions)
+
+        class Slow(io.BytesIO):
+            def read(self, *size: Any) -> bytes:
+                while left:
+                    left.pop(0)()
+                return super().read(*size)
+        return {'wsgi.input': Slow(raw), 'CONTENT_LENGTH': str(len(raw))}
+
+    def later(self) -> None:
+        self.world.clock.advance(LONG)
+
+
+@servers.also
+class TestStandsStill(HeldUpTestCase):
+    """A guard stands still between its judgement and the hand-over."""
+
+    def test_free_node_that_is_reserved_meanwhile(self) -> None:
+        held: list[facts.Reservation] = []
+        self.stand_still(lambda: held or held.append(self.reserve(ttl=9999)))
+        for act in ACTS:
+            if held:
+                release.release(self.engine, held.pop().uuid)
+            refused = self.assertRaises(errors.HandedOverLate, self.ask, act)
+            self.assertIn('Nothing was sent to Ironic', str(refused))
+            self.assertIn(self.node, str(refused))
+        self.assertEqual([], self.ironic.done)
+        self.assertEqual('reserved', self.world.state_of(held[0]))
+
+    def test_own_node_that_is_anothers_by_then(self) -> None:
+        before = self.reserve('owner', ttl=9999)
+
+        def handed_on() -> None:
+            release.release(self.engine, before.uuid)
+            self.reserve()
+        self.stand_still(handed_on)
+        self.assertRaises(errors.HandedOverLate, self.ask)
+        self.assertEqual([], self.ironic.done)
+
+    def test_proof_of_what_is_over_by_then(self) -> None:
+        before = self.reserve('owner', ttl=300)
+        self.stand_still(self.reserve)
+        self.assertRaises(errors.HandedOverLate, self.ask, token='owner',
+                          **{guarded.PROOF: before.uuid})
+        self.assertEqual([], self.ironic.done)
+
+    def test_allocation_that_lands_on_a_node_meanwhile(self) -> None:
+        """It had none when it was asked for its node."""
+        uuid = world.new_uuid()
+        known = ironic_client.Allocation(ironic_client.ALLOCATING, None)
+        self.world.ironic.allocations[uuid] = known
+        resolver = self.guard.protected._resolver
+        real = resolver.node_of_allocation
+
+        def resolve(*asked: Any) -> Any:
+            seen = real(*asked)
+            self.later()
+            self.world.ironic.allocations[uuid] = dataclasses.replace(
+                known, node_uuid=self.node)
+            self.reserve()
+            return seen
+        with mock.patch.object(resolver, 'node_of_allocation', resolve):
+            self.assertRaises(errors.HandedOverLate, self.delete_allocation,
+                              uuid)
+        self.assertIn(uuid, self.world.ironic.allocations)
+
+    def test_short_pauses_are_in_time(self) -> None:
+        self.stand_still(seconds=protect.FRESH - 1)
+        for act in ACTS:
+            self.assertLess(self.ask(act).status, 300)
+
+    def test_administrator_is_sent_whoever_has_it_by_then(self) -> None:
+        self.reserve(ttl=9999)
+        self.stand_still(seconds=60)
+        for act in ACTS:
+            self.assertLess(self.ask(act, guarded.SYSTEM).status, 300)
+
+
+@servers.also
+class TestAboutToChange(HeldUpTestCase):
+    """What is known to end is not outlived by what was judged before."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.lets = leasing.Leasing(self.world)
+        (self.node,) = self.lets.hosts()
+
+    def lease(self, start: float | None, end: float,
+              project: str = 'tenant') -> None:
+        self.lets.create(start, end, project_id=project)
+
+    def test_reservation_that_ends_within_seconds(self) -> None:
+        self.reserve('owner', ttl=4)
+        self.assertEqual(202, self.ask().status)
+        self.stand_still(seconds=3)
+        self.assertRaises(errors.HandedOverLate, self.ask)
+
+    def test_reservation_that_has_been_used_does_not_end(self) -> None:
+        held = self.reserve('owner', ttl=4)
+        self.world.use(held)
+        self.stand_still(seconds=3)
+        self.assertEqual(202, self.ask().status)
+
+    def test_lease_that_ends_within_seconds(self) -> None:
+        self.lease(None, 2, 'owner')
+        self.lets.clock_passes(2 - 4 * SECONDS)
+        self.assertEqual(202, self.ask().status)
+        self.stand_still(seconds=3)
+        self.assertRaises(errors.HandedOverLate, self.ask)
+
+    def test_lease_that_starts_within_seconds(self) -> None:
+        self.lease(1, 2)
+        self.lets.clock_passes(1 - 4 * SECONDS)
+        self.assertEqual(202, self.ask().status)
+        self.stand_still(seconds=3)
+        self.assertRaises(errors.HandedOverLate, self.ask)
+        self.assertEqual(202, self.ask(token=guarded.SYSTEM).status)
+
+
+@servers.also
+class TestSlowBody(HeldUpTestCase):
+    """What was judged is judged when all of the request is there."""
+
+    def test_free_node_that_is_reserved_meanwhile(self) -> None:
+        for act in ACTS:
+            held: list[facts.Reservation] = []
+            self.assertRaises(
+                errors.ProofRequired, self.ask, act, **self.slowly(
+                    json.dumps(act[2]).encode() if act[2] else b'{}',
+                    self.later,
+                    lambda held=held: held.append(self.reserve())))
+            release.release(self.engine, held[0].uuid)
+        self.assertEqual([], self.ironic.done)
+
+    def test_allocation_whose_node_is_reserved_meanwhile(self) -> None:
+        uuid = world.new_uuid()
+        self.world.ironic.allocations[uuid] = ironic_client.Allocation(
+            'active', self.node)
+        self.assertRaises(
+            errors.ProofRequired, self.delete_allocation, uuid,
+            **self.slowly(b'{}', self.later, self.reserve))
+        self.assertIn(uuid, self.world.ironic.allocations)
+
+    def test_own_node_that_nobody_has_by_then(self) -> None:
+        """It is the caller's no more, and may be anybody's next."""
+        held = self.reserve('owner', ttl=9999)
+        self.assertEqual(202, self.ask(**self.slowly(
+            b'{"target": "power off"}', self.later,
+            lambda: release.release(self.engine, held.uuid))).status)
+
+    def test_odd_body_for_a_node_that_nobody_has_is_ironics(self) -> None:
+        self.assertEqual(202, self.ask(
+            CONTENT_TYPE='text/plain', **self.slowly(b'{"a": 1}')).status)
+
+    def test_body_of_whom_ironic_does_not_know_is_not_read(self) -> None:
+        self.ironic.hidden.add(self.node)
+        read: list[str] = []
+        for act in ACTS:
+            self.assertRaises(
+                resolve.Turned, self.ask, act, **self.slowly(
+                    b'{}', lambda: read.append('it is')))
+        self.assertEqual([], read)

@@ -1,0 +1,297 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A reservation, and a lease, live through what else is done to their node.
+
+Adoption, inspection, rescue and service of a node that somebody has, on a
+real Ironic: who may, who is refused and how, and what stands afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import datetime
+from typing import Any
+import uuid
+
+from ironic_reservations import clock
+from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.model import leases
+from tests import world
+from tests.inprocess.guard import base
+from tests.inprocess.guard import keystone_ironic
+from tests.inprocess.guard import test_acts
+from tests.inprocess.guard import with_keystone
+from tools import all_in_one
+from tools import enrolment
+
+_REQUIRED = (403, 'reservation.proof_required')
+_INVALID = (403, 'reservation.proof_invalid')
+#: Of Ironic, whose policy judges what the guard lets pass.
+_HIDDEN = (404, None)
+_FORBIDDEN = (403, None)
+_WRONG_STATE = (400, None)
+_ACCEPTED = (202, None)
+_RESCUE = {'rescue_password': 'secret'}
+_SERVICE = {'service_steps': [{
+    'interface': 'vendor', 'step': 'log_passthrough', 'args': {}}]}
+
+
+class _AsService:
+    """A transport to an Ironic as our own user."""
+
+    def __init__(self, ironic: all_in_one.AllInOne) -> None:
+        self._ironic = ironic
+
+    def send(self, method: str, path: str, headers: Mapping[str, str],
+             body: Any = None) -> tuple[int, Any]:
+        """Send a request."""
+        with self._ironic.session() as session:
+            answer = session.request(
+                method, f'{self._ironic.url}{path}', json=body,
+                headers={**headers,
+                         **with_keystone.token('our-service')})
+        return answer.status_code, answer.json() if answer.content else None
+
+
+class StatesTestCase(test_acts.ActsTestCase):
+
+    @classmethod
+    def make(cls, folder: str) -> with_keystone.WithKeystone:
+        return with_keystone.WithKeystone(
+            folder,
+            options={
+                'DEFAULT': {'auth_strategy': 'keystone',
+                            'enabled_inspect_interfaces': 'fake',
+                            'enabled_rescue_interfaces': 'fake',
+                            'enabled_vendor_interfaces': 'fake'},
+                'keystone_authtoken': {'auth_type': 'none'}},
+            reservations={
+                'ironic': {'auth_type': 'admin_token', 'poll_interval': 1,
+                           'endpoint': 'http://not.asked.invalid',
+                           'token': 'token-of-our-service'}})
+
+    def ask_for(self, target: str, node: enrolment.Enrolled,
+                proof: str | None = None, **more: Any
+                ) -> tuple[int, str | None]:
+        """Ask for a provision state."""
+        reply = self.send(
+            'PUT', f'/v1/nodes/{node.uuid}/states/provision',
+            {'target': target, **more},
+            headers={} if proof is None else {base.PROOF: proof})
+        return reply.status, reply.code
+
+    def becomes(self, node: enrolment.Enrolled, state: str) -> None:
+        """Wait until a node is in a state, whoever asks."""
+        asks, self.identity = self.identity, with_keystone.token('the-system')
+        try:
+            self.wait_for(lambda: self.node(node.uuid)['provision_state']
+                          == state)
+        finally:
+            self.identity = asks
+
+    def refused(self, how: tuple[int, str | None], target: str,
+                node: enrolment.Enrolled, proof: str | None = None,
+                **more: Any) -> None:
+        """Assert how a request is refused, or answered."""
+        self.assertEqual(how, self.ask_for(target, node, proof, **more),
+                         (target, proof))
+
+    def strangers_are_refused(self, target: str, node: enrolment.Enrolled,
+                              **more: Any) -> None:
+        """Assert that Ironic refuses those who may not, and tells nothing."""
+        for name, how in (('two', _HIDDEN), ('reader-of-one', _FORBIDDEN)):
+            self.as_(name)
+            self.refused(how, target, node, **more)
+
+
+class ReservedTestCase(StatesTestCase):
+    """The node is the project one's; the reservation is an operator's."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = self.node_of_one()
+        self.proof = self.reserve(self.there.uuid)['uuid']
+        self.as_('one')
+
+    def state(self) -> str | None:
+        """Read the reservation; ``None`` where it has ended."""
+        asks, self.identity = self.identity, with_keystone.token('the-system')
+        try:
+            reply = self.reservation(self.proof)
+        finally:
+            self.identity = asks
+        return (reply.document['reservation']['state']
+                if reply.status == 200 else None)
+
+    def taken_with_proof(self, target: str, state: str) -> None:
+        """Have a request pass with the proof, and not without it."""
+        self.refused(_REQUIRED, target, self.there)
+        self.refused(_INVALID, target, self.there, str(uuid.uuid4()))
+        self.as_('two')
+        self.refused(_HIDDEN, target, self.there, self.proof)
+        self.as_('one')
+        self.refused(_ACCEPTED, target, self.there, self.proof)
+        self.becomes(self.there, state)
+
+    def assert_ends(self, target: str) -> None:
+        """Assert that the reservation goes when the node is free again."""
+        self.refused(_ACCEPTED, target, self.there)
+        self.becomes(self.there, 'available')
+        self.wait_for(lambda: self.state() is None)
+
+    def test_adoption(self) -> None:
+        self.refused(_WRONG_STATE, 'adopt', self.there, self.proof)
+        self.assertEqual('reserved', self.state())
+        self.taken_with_proof('manage', 'manageable')
+        self.taken_with_proof('adopt', 'active')
+        self.assertEqual('in_use', self.state())
+        # NOTE: whoever else adopts, or deploys, still needs it.
+        self.refused(_REQUIRED, 'adopt', self.there)
+        self.refused(_REQUIRED, 'rebuild', self.there)
+        self.assert_ends('deleted')
+
+    def test_inspection(self) -> None:
+        self.refused(_WRONG_STATE, 'inspect', self.there)
+        self.assertEqual('reserved', self.state())
+        self.taken_with_proof('manage', 'manageable')
+        self.strangers_are_refused('inspect', self.there)
+        self.as_('one')
+        self.refused(_ACCEPTED, 'inspect', self.there)
+        self.becomes(self.there, 'manageable')
+        self.assertEqual('in_use', self.state())
+        self.refused(_REQUIRED, 'adopt', self.there)
+        self.assert_ends('provide')
+
+    def test_rescue_and_service(self) -> None:
+        self.refused(_WRONG_STATE, 'rescue', self.there, **_RESCUE)
+        self.refused(_WRONG_STATE, 'service', self.there, **_SERVICE)
+        self.assertEqual('reserved', self.state())
+        self.taken_with_proof('active', 'active')
+        for target, then, more in (('rescue', 'rescue', _RESCUE),
+                                   ('unrescue', 'active', {}),
+                                   ('service', 'active', _SERVICE)):
+            self.strangers_are_refused(target, self.there, **more)
+            self.as_('one')
+            self.refused(_ACCEPTED, target, self.there, self.proof, **more)
+            self.becomes(self.there, then)
+            self.assertEqual('in_use', self.state(), target)
+            self.refused(_REQUIRED, 'rebuild', self.there)
+        self.assert_ends('deleted')
+
+
+class LeasedTestCase(StatesTestCase):
+    """The node is the project two's, and leased to the project one."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.there,) = self.enroll(owner=keystone_ironic.PROJECTS['two'])
+        conf = world.configured(
+            f'sqlite:///{self.ironic.folder}/reservations.sqlite')
+        self.engine = engine_module.build(conf, ironic_client.Ironic(
+            _AsService(self.ironic)))
+        self.addCleanup(self.engine.database.close)
+        hosts.add(self.engine, self.there.uuid, {})
+        self.lease = lease_create.create(self.engine, leases.LeaseAsk(
+            'lease', clock.utc_now() + datetime.timedelta(hours=1), (
+                leases.Wish(1, 1, '["==", "$hypervisor_hostname", '
+                                  f'"{self.there.name}"]'),),
+            project_id=keystone_ironic.PROJECTS['one']))
+        self.proof = self.lease.reservations[0].id
+        self.wait_for(lambda: self.read().status
+                      is leases.LeaseStatus.ACTIVE)
+        self.as_('admin-of-one')
+
+    def read(self) -> leases.Lease:
+        return lease_find.get(self.engine, self.lease.id)
+
+    def mirrored(self) -> str | None:
+        """Read the state that the mirror has of the node."""
+        with self.engine.database.read() as connection:
+            return db_nodes.read_nodes(connection, (
+                self.there.uuid,))[self.there.uuid].provision_state
+
+    def over(self) -> bool:
+        """Return whether nothing of the lease is left."""
+        try:
+            return not self.read().bookings
+        except errors.LeaseNotFound:
+            return True
+
+    def assert_as_promised(self) -> None:
+        """Assert that the lease has its node, and nothing is flagged."""
+        lease = self.read()
+        self.assertEqual(
+            (leases.LeaseStatus.ACTIVE, [self.there.uuid], False, False), (
+                lease.status, [each.node_uuid for each in lease.bookings],
+                lease.degraded, lease.reservations[0].missing_resources))
+        self.assertEqual(keystone_ironic.PROJECTS['one'],
+                         self.node(self.there.uuid)['lessee'])
+
+    def owner_is_refused(self, target: str, **more: Any) -> None:
+        """Assert that the owner of the node does not have it."""
+        self.as_('two')
+        self.refused(_REQUIRED, target, self.there, **more)
+        self.refused(_INVALID, target, self.there, self.proof, **more)
+        self.as_('admin-of-one')
+
+    def assert_ends(self) -> None:
+        """End the lease: the node is taken back, whatever it is in."""
+        lease_end.end(self.engine, self.lease.id)
+        self.becomes(self.there, 'available')
+        self.wait_for(self.over)
+        self.as_('two')
+        self.assertIsNone(self.node(self.there.uuid)['lessee'])
+        self.refused(_ACCEPTED, 'active', self.there)
+
+    def test_rescue_and_service(self) -> None:
+        self.owner_is_refused('active')
+        self.refused(_ACCEPTED, 'active', self.there, self.proof)
+        self.becomes(self.there, 'active')
+        for target, then, more in (('service', 'active', _SERVICE),
+                                   ('rescue', 'rescue', _RESCUE),
+                                   ('unrescue', 'active', {}),
+                                   ('rescue', 'rescue', _RESCUE)):
+            self.as_('reader-of-one')
+            self.refused(_FORBIDDEN, target, self.there, **more)
+            self.as_('admin-of-one')
+            self.refused(_ACCEPTED, target, self.there, self.proof, **more)
+            self.becomes(self.there, then)
+            self.assert_as_promised()
+            self.owner_is_refused('rebuild')
+        self.assert_ends()
+
+    def test_adoption_and_inspection(self) -> None:
+        """A holder who hands the node to its operator gets it back."""
+        self.owner_is_refused('manage')
+        self.refused(_WRONG_STATE, 'inspect', self.there)
+        self.refused(_WRONG_STATE, 'adopt', self.there, self.proof)
+        self.assert_as_promised()
+        self.refused(_ACCEPTED, 'manage', self.there, self.proof)
+        self.becomes(self.there, 'manageable')
+        self.refused(_ACCEPTED, 'inspect', self.there)
+        self.becomes(self.there, 'manageable')
+        self.owner_is_refused('adopt')
+        self.refused(_ACCEPTED, 'adopt', self.there, self.proof)
+        self.becomes(self.there, 'active')
+        # NOTE: it may be flagged while it is nobody's to use.
+        self.wait_for(lambda: self.mirrored() == 'active')
+        self.wait_for(lambda: not self.read().degraded)
+        self.assert_as_promised()
+        self.assert_ends()

@@ -1,0 +1,143 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A process dies after any write, and another one finishes its work."""
+
+import dataclasses
+
+from ironic_reservations.reconciler import lease_workers
+from tests import leasing
+from tests import servers
+from tests import world
+from tests.inprocess.reconciler import leases
+
+ACTIVE = leases.STATUS.ACTIVE
+
+
+class Died(BaseException):
+    """The process is gone, and nothing of it runs any more."""
+
+
+class _Mortal:
+    """Dies after it has had a number of effects."""
+
+    def __init__(self, lives):
+        self.lives = lives
+
+    def has_done_something(self):
+        self.lives -= 1
+        if self.lives == 0:
+            raise Died
+
+
+class _Ironic:
+    """An Ironic whose caller may be dead before the answer comes."""
+
+    def __init__(self, real, mortal):
+        self._real = real
+        self._mortal = mortal
+
+    def __getattr__(self, name):
+        method = getattr(self._real, name)
+        if name not in ('write_lessee', 'undeploy', 'clear_instance'):
+            return method
+
+        def call(*args):
+            method(*args)
+            self._mortal.has_done_something()
+        return call
+
+
+@servers.also
+class TestDeath(leases.TestCase):
+    """A process dies after any write; another one finishes its work."""
+
+    options = {'leases__claim_ttl': 60}
+
+    def _mortal_crew(self, lives):
+        mortal = _Mortal(lives)
+        engine = dataclasses.replace(
+            self.world.another_engine(), announcer=self.heard,
+            ironic=_Ironic(self.ironic, mortal))
+        real = engine.database.write
+
+        class Write:
+            def __enter__(self):
+                self.inner = real()
+                return self.inner.__enter__()
+
+            def __exit__(self, *exc):
+                self.inner.__exit__(*exc)
+                if exc[0] is None:
+                    mortal.has_done_something()
+        engine.database.write = Write
+        return lease_workers.LeaseWorkers(engine)
+
+    def _story(self, lives):
+        """A lease from its start to its end; tells if anybody died."""
+        self.heard.told.clear()
+        self.ironic.changed.clear()
+        self.ironic.cleaning = 'available'
+        noon = 10 * lives
+        self.at(noon)
+        lease = self.leasing.create(None, noon + 2, leasing.wish(2),
+                                    before_end=leasing.at(noon + 1))
+        mortal, died = self._mortal_crew(lives), False
+
+        def work():
+            nonlocal mortal, died
+            try:
+                mortal.one_pass()
+            except Died:
+                died, mortal = True, self.another_crew()
+                self.world.clock.advance(61)
+                mortal.one_pass()
+            self.assertEqual([], self.leasing.overlaps())
+        work()
+        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual({leasing.PROJECT}, {
+            self.ironic.there[node].lessee for node in self.nodes})
+        used, _ = self.nodes
+        self.ironic.deploy(used, world.new_uuid())
+        self.ironic.cleaning = 'cleaning'
+        self.at(noon + 1.5)
+        work()
+        self.at(noon + 2)
+        work()
+        self.ironic.change(used, provision_state='available')
+        self.world.clock.advance(400)
+        work()
+        over = self.lease(lease)
+        self.assertEqual(leases.STATUS.TERMINATED, over.status)
+        self.assertEqual({'DONE'}, set(self.happened(lease).values()))
+        self.assertEqual([], self.leasing.rows())
+        self.assertEqual({('available', None, 'before')}, {
+            (self.ironic.there[node].provision_state,
+             self.ironic.there[node].instance_uuid,
+             self.ironic.there[node].lessee) for node in self.nodes})
+        self.assertEqual(1, self.ironic.changed.count(('undeploy', used)))
+        told = self.heard.count()
+        for event in ('start_lease', 'before_end_lease', 'end_lease'):
+            self.assertIn(told[f'lease.event.{event}'], (1, 2) if died
+                          else (1,))
+        return died
+
+    def test_death_after_any_write_leaves_nothing_behind(self):
+        """Blazar: never retries what a dead manager left IN_PROGRESS."""
+        self.nodes = self.leasing.hosts(2, lessee='before')
+        lives = 1
+        while self._story(lives):
+            lives += 1
+        # NOTE: each claim, each change in Ironic, each commit and each
+        # giving back.
+        self.assertGreater(lives, 15)
+        self.assertEqual({}, self.leasing.stale())
