@@ -53,8 +53,17 @@ def now() -> float:
     return time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
+def lines(path: pathlib.Path) -> list[str]:
+    """Read the lines of a file that another process may be writing.
+
+    A reader may see the first half of a write: what has no end yet is left
+    for the next time.
+    """
+    whole, _, _ = path.read_text(errors='replace').rpartition('\n')
+    return whole.splitlines()
+
+
 def read(*paths: pathlib.Path) -> Iterator[dict[str, Any]]:
     """Read the records of some files, in the order of the lines of each."""
     for path in paths:
-        for line in path.read_text(errors='replace').splitlines():
-            yield json.loads(line)
+        yield from map(json.loads, lines(path))

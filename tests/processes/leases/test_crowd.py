@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import collections
-import json
 import multiprocessing
 import os
 import pathlib
@@ -34,6 +33,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
+from tests.processes import journal
 from tests.processes.leases import crowd
 from tests.processes.leases import small_ironic
 from tests.real import migrated
@@ -156,8 +156,8 @@ class _Crowd:
         """
         told, done = collections.Counter(), collections.Counter()
         failed, ending = [], {}
-        for line in self.journal.read_text().splitlines():
-            match json.loads(line):
+        for line in journal.read(self.journal):
+            match line:
                 case {'told': event, 'lease': lease}:
                     told[event, lease] += 1
                 case {'done': step}:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
 import multiprocessing
 import os
 import pathlib
@@ -37,6 +36,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
+from tests.processes import journal
 from tests.processes.leases import crowd
 from tests.processes.leases import no_show
 from tests.processes.leases import small_ironic
@@ -86,9 +86,8 @@ class _Race:
         return started
 
     def noted(self, what):
-        return [line[what] for line in map(
-            json.loads, self.journal.read_text().splitlines())
-            if what in line]
+        return [line[what] for line in journal.read(self.journal)
+                if what in line]
 
     def wait(self, condition):
         until = time.monotonic() + LONGEST
