@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 import unittest
 
@@ -156,3 +157,13 @@ class WindowsTestCase(unittest.TestCase):
                    f'/v1/nodes/{N}/maintenance', 10, 202)
         theirs = wrote(11, by, maintenance=True, maintenance_reason='fan')
         self.assertEqual([], self.found(by, theirs, wrote(30, by, **cleared)))
+
+    def test_maintenance_goes_with_its_node(self) -> None:
+        """What is done to a node that is enrolled again is not of it."""
+        by = asked('operate-maintenance', 'PUT',
+                   f'/v1/nodes/{N}/maintenance', 10, 202)
+        theirs = wrote(10, by, maintenance=True, maintenance_reason='fan')
+        ours = wrote(30, maintenance=True, maintenance_reason=OURS)
+        for node, expected in ((N, []), (M, ['maintenance of another'])):
+            gone = dataclasses.replace(wrote(12), uuid=node, what='destroy')
+            self.assertEqual(expected, self.found(by, theirs, gone, ours))

@@ -195,6 +195,9 @@ def meddled(told: history.History) -> Iterator[tuple[history.Done, str]]:
     last: dict[str, tuple[history.Done, str | None]] = {}
     for done in told.done:
         values = done.values
+        if done.kind == 'node' and done.what == 'destroy':
+            # NOTE: a node that is enrolled again has none of it.
+            last.pop(done.uuid, None)
         if done.kind != 'node' or done.what != 'save' or not (
                 {'maintenance', 'maintenance_reason'} & set(values)):
             continue
