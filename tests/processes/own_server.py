@@ -25,6 +25,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 import fixtures
 import sqlalchemy as sa
@@ -34,8 +35,6 @@ from tools import child
 
 #: How long it may take on a machine that has other things to do, in seconds.
 _PATIENCE = 240.0
-#: How often it is tried again where what was killed is not quite gone.
-_TRIES = 10
 #: Runs the server as the user that its name says, until either of us ends.
 # NOTE: signals are for the server, which ends in its own way.
 _RUN = """
@@ -140,18 +139,10 @@ class OwnServer(fixtures.Fixture):
             raise RuntimeError(f'{command[0]}: {done.stdout[-3000:]}')
 
     def _start(self) -> None:
-        for left in reversed(range(_TRIES)):
-            self._child = child.Child.python(
-                'server', _RUN, [self._user, str(self._group), *self._serve],
-                self._folder, self._log_file)
-            try:
-                self._child.wait_until(self._answers, _PATIENCE)
-                return
-            except child.NotStarted:
-                # NOTE: children of one that was killed may be there still.
-                self._kill()
-                if not left:
-                    raise
+        self._child = child.Child.python(
+            'server', _RUN, [self._user, str(self._group), *self._serve],
+            self._folder, self._log_file)
+        self._child.wait_until(self._answers, _PATIENCE)
 
     def _answers(self) -> bool:
         with socket.socket() as probe:
@@ -166,9 +157,31 @@ class OwnServer(fixtures.Fixture):
             return False
 
     def _kill(self) -> None:
-        if self._child is not None:
-            self._child.kill()
-            self._child = None
+        if self._child is None:
+            return
+        # NOTE: PostgreSQL's children lead groups of their own, and as long as
+        # one of them is there no other server can start. The first of all is
+        # left to who started it: a zombie still holds its locks.
+        deadline = time.monotonic() + _PATIENCE
+        while self.processes() or self._child.process.poll() is None:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f'The {self._kind} server that was killed '
+                                   f'is still there: {self.processes()}')
+            for pid in self.processes():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
+        self._child.kill()
+        self._child = None
+
+    def processes(self) -> list[int]:
+        """Return the processes of the server, all of which run in its data."""
+        found = []
+        for folder in pathlib.Path('/proc').glob('[0-9]*/cwd'):
+            with contextlib.suppress(OSError):
+                if folder.readlink() == pathlib.Path(self._data):
+                    found.append(int(folder.parent.name))
+        return found
 
 
 def _program(name: str) -> str:

@@ -46,6 +46,8 @@ class _Storm:
     kind: str
     #: Whether there are a Placement, holds, and compute hosts.
     placement = False
+    #: Whether our tables are on a server of the storm's own, which restarts.
+    restarts = False
 
     def test_nothing_is_found(self) -> None:
         """Whatever dies, stands still, comes late, or is not answered."""
@@ -55,7 +57,8 @@ class _Storm:
         seconds = os.environ.get(SECONDS_VARIABLE)
         report = storm.run(storm.Options(
             self.kind, float(seconds or _SHORT),
-            os.environ.get(SEED_VARIABLE) or '1', placement=self.placement,
+            os.environ.get(SEED_VARIABLE) or '1',
+            restart_database=self.restarts, placement=self.placement,
             within=aftermath.WITHIN if seconds else _WITHIN_BESIDE_OTHERS),
             pathlib.Path(folder))
         lines = report.lines()
@@ -77,7 +80,9 @@ if os.environ.get(SECONDS_VARIABLE):
     class MariadbTestCase(_Storm, testtools.TestCase):
         kind = 'mysql'
         placement = True
+        restarts = True
 
     class PostgresqlTestCase(_Storm, testtools.TestCase):
         kind = 'postgresql'
         placement = True
+        restarts = True
