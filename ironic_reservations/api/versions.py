@@ -50,6 +50,7 @@ CALENDAR_STATES = 19
 OPEN_DATES = 20
 MAINTENANCE_WAITS = 21
 NO_SHOWS = 22
+NAMED_BLOCKERS = 23
 
 #: Every version, oldest first, with what changed.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -91,6 +92,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (MAINTENANCE_WAITS, 'GET /v1/maintenances/{uuid} tells whom each node '
                         'waits for.'),
     (NO_SHOWS, 'GET /v1/leases/{id}/history has no_show_release.'),
+    (NAMED_BLOCKERS, 'The refusal of a lease names leases of the own project '
+                     'that are in the way.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -70,8 +70,8 @@ def _lacking(host: Mapping[str, Any]) -> str:
 
 def _blocker(blocker: Mapping[str, Any]) -> str:
     whose = ('of another project' if not blocker.get('own')
-             else f'of your lease {blocker["lease_id"]}'
-             if 'lease_id' in blocker
+             else f'of your lease {blocker.get("lease_name", "")} '
+                  f'({blocker["lease_id"]})' if 'lease_id' in blocker
              else 'of your lease with the reservation '
                   f'{blocker.get("reservation_id")}')
     return (f'in the way: {blocker.get("hosts", 1)} host(s) from '

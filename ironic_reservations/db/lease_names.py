@@ -40,6 +40,21 @@ def read(connection: sa.Connection, node_uuids: Collection[str]
             _s.status, _s.degraded))}
 
 
+def read_by_reservation(connection: sa.Connection,
+                        reservation_ids: Collection[str]
+                        ) -> dict[str, tuple[str, str]]:
+    """Read the leases of lease reservations.
+
+    :returns: the id and the name of each, by the id of the reservation.
+    """
+    # SELECT ... FROM lease_reservations JOIN leases ON ... WHERE id IN (...)
+    return {row[0]: (row[1], row[2]) for row in connection.execute(
+        sa.select(_l.id, _s.id, _s.name)
+        .join_from(tables.lease_reservations, tables.leases,
+                   _l.lease_id == _s.id)
+        .where(_l.id.in_(reservation_ids)))}
+
+
 def read_generations(connection: sa.Connection,
                      node_uuids: Collection[str]) -> dict[str, int]:
     """Read the generations alone.

@@ -55,8 +55,7 @@ def refusal(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
     :param project: what more it may have.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
-    reason = _reason(snapshot, ask.project_id, place, ask.wishes[place],
-                     refused)
+    reason = _reason(snapshot, ask.project_id, place, ask.wishes, refused)
     made = offers.make(snapshot, ask, demands, latest, project)
     told = reason['detail']
     if made:
@@ -65,14 +64,14 @@ def refusal(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
 
 
 def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
-              wanted: leases.LeaseReservation,
+              wanted: Sequence[leases.LeaseReservation],
               refused: plans.Refusal,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Make the answer to a change that cannot be made.
 
     :param project_id: whose lease it is.
     :param place: which of its reservations cannot be served.
-    :param wanted: what that one was to be.
+    :param wanted: its reservations as they were to be.
     :param latest: the latest end that it can be given, where a later one was
         asked for.
     """
@@ -81,22 +80,20 @@ def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
 
 
 def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
-                  place: int, wanted: leases.LeaseReservation,
-                  refused: plans.Refusal,
+                  place: int, refused: plans.Refusal,
                   starts: tuple[datetime.datetime, datetime.datetime],
                   lease: leases.Lease, later: datetime.datetime | None
                   ) -> errors.LeaseRefused:
     """Make the answer to a change of a lease whose dates are open.
 
     :param place: which of its reservations cannot be served.
-    :param wanted: what that one was to be.
     :param starts: the first and the last one that it could have.
     :param lease: as it was to be.
     :param later: an end of its window with which it could be planned.
     """
     between = lease.between
     assert between is not None
-    reason = _reason(snapshot, project_id, place, wanted, refused)
+    reason = _reason(snapshot, project_id, place, lease.reservations, refused)
     made = [] if later is None else [{
         'kind': 'later', 'lease': {
             'between': [offers.date(between.earliest), offers.date(later)],
@@ -186,12 +183,14 @@ def of_loan(place: int, host_id: int, until: datetime.datetime,
 
 
 def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
-            wanted: leases.Wish | leases.LeaseReservation,
+            parts: Sequence[leases.Wish] | Sequence[leases.LeaseReservation],
             refused: plans.Refusal) -> dict[str, Any]:
-    demand = refused.demand
+    demand, wanted = refused.demand, parts[place]
     at = None if refused.at is None else instants.moment(
         max(refused.at, demand.start))
-    code, detail = _why(snapshot, place, wanted, refused, at)
+    # NOTE: whoever asks for one need not know that it is number 0.
+    subject = 'the lease' if len(parts) == 1 else f'reservation {place}'
+    code, detail = _why(snapshot, subject, wanted, refused, at)
     told = {'code': code, 'detail': detail, 'reservation': place,
             'hosts_short': refused.short, 'proved': refused.cause.proved,
             'at': None if at is None else at.isoformat(),
@@ -202,7 +201,7 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     return told
 
 
-def _why(snapshot: snapshots.Snapshot, place: int,
+def _why(snapshot: snapshots.Snapshot, subject: str,
          wanted: leases.Wish | leases.LeaseReservation,
          refused: plans.Refusal,
          at: datetime.datetime | None) -> tuple[str, str]:
@@ -214,7 +213,8 @@ def _why(snapshot: snapshots.Snapshot, place: int,
     code: str = refused.cause.value
     if usable and offers.nowhere_together(snapshot, demand, wanted.most):
         return NO_HOST_TAKES_ALL, (
-            f'Reservation {place} needs {wanted.most} instances on one host '
+            f'{subject[0].upper()}{subject[1:]} needs {wanted.most} instances '
+            'on one host '
             '("affinity" is true), but no host has room for all of them, '
             'not even an empty one. Leave "affinity" out.')
     if not any(here is not None and (wanted.instances is not None
@@ -225,12 +225,12 @@ def _why(snapshot: snapshots.Snapshot, place: int,
     lent, until = _lent(snapshot, demand)
     if usable < needed <= usable + lent:
         return HOSTS_ARE_LENT, (
-            f'Not enough hosts {window}: reservation {place} needs '
+            f'Not enough hosts {window}: {subject} needs '
             f'{_counted(needed, "host")}; {_matching(usable)} for so long.'
             + until)
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
-            f'Not enough hosts: reservation {place} needs '
+            f'Not enough hosts: {subject} needs '
             f'{_counted(needed, "host")}; {_matching(count)}'
             + (f', and {usable} of them can be used.' if count else '.')
             + until + _sized(wanted)
@@ -238,7 +238,7 @@ def _why(snapshot: snapshots.Snapshot, place: int,
             + _in_shares(snapshot, wanted))
     if wanted.instances is not None and refused.cause.proved:
         return code, (
-            f'Not enough room {window}: reservation {place} needs '
+            f'Not enough room {window}: {subject} needs '
             f'{_counted(wanted.most, "instance")}; {_matching(usable)}, but '
             f'there is no room for {refused.short} of the instances'
             + ('' if at is None else f' at {offers.shown(at)}')
@@ -246,18 +246,18 @@ def _why(snapshot: snapshots.Snapshot, place: int,
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
-            f'Not enough hosts {window}: reservation {place} needs '
+            f'Not enough hosts {window}: {subject} needs '
             f'{_counted(needed, "host")}; {_matching(usable)}, but '
-            f'{needed - refused.short} of them can be free at '
+            f'{_few(needed - refused.short)} of them can be free at '
             f'{offers.shown(at)}, even if {_MOVABLE} are moved.' + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
-            f'Not enough hosts {window}: reservation {place} needs '
+            f'Not enough hosts {window}: {subject} needs '
             f'{_counted(needed, "host")}; {_matching(usable)}, but too few '
             f'of them are free together, however {_MOVABLE} are moved.'
             + until)
     return code, (
-        f'No hosts were found for reservation {place} {window}, and the '
+        f'No hosts were found for {subject} {window}, and the '
         'search stopped at its limit before all possibilities were tried: '
         'the request may be possible.' + until)
 
@@ -289,6 +289,10 @@ def _at_the_latest(until: datetime.datetime) -> str:
 
 def _counted(amount: int, what: str) -> str:
     return f'{amount} {what}{"s" * (amount != 1)}'
+
+
+def _few(amount: int) -> str:
+    return f'only {amount}' if amount else 'none'
 
 
 def _matching(hosts: int) -> str:

@@ -387,7 +387,7 @@ class TestTaken(InputCase):
         # NOTE: the host here has no sizes.
         refused = self.send('POST', '/v1/leases', _sized(
             amount='2', vcpus='0', memory_mb='64', disk_gb='1'), 409)
-        self.assertIn('reservation 0 needs 2 hosts', refused.detail)
+        self.assertIn('the lease needs 2 hosts', refused.detail)
         self.assertIn('Each instance needs 0 vcpus, 64 MB of memory and 1 GB '
                       'of disk.', refused.detail)
 

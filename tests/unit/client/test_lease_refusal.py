@@ -66,6 +66,14 @@ class LeaseRefusalTest(testtools.TestCase):
             '  offer: Fewer hosts, 1, would be accepted. [fewer]',
             str(read(reasons=[REASON], offers=[LATER, FEWER])))
 
+    def test_own_lease_is_named(self):
+        """By its name and id, where the service tells them."""
+        blocker, = (each for each in REASON['blockers'] if each['own'])
+        told = str(read(reasons=[{**REASON, 'blockers': [
+            {**blocker, 'lease_id': 'ours', 'lease_name': 'training'}]}],
+            offers=[]))
+        self.assertIn('of your lease training (ours)', told)
+
     def test_instances_are_told_what_each_host_lacks(self):
         """By class and time; a host that somebody has whole is taken."""
         window = {'start_date': '2030-01-31T12:00:00+00:00',

@@ -14,8 +14,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import datetime
 from typing import Any
 from urllib import parse
@@ -39,6 +41,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.lease_cycle import health as lease_health
+from ironic_reservations.engine.leases import blockers
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
@@ -80,10 +83,11 @@ class LeasesController(rest.Controller):
              for wish in ask.wishes))
         allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
                                    'leases', context.project_id)
-        if basic.given(call.query.dry_run):
-            return self._rehearsed(call, lease_create.rehearse(
-                self._engine, ask, allowed))
-        made = lease_create.create(self._engine, ask, allowed=allowed)
+        with self._blockers_named(call):
+            if basic.given(call.query.dry_run):
+                return self._rehearsed(call, lease_create.rehearse(
+                    self._engine, ask, allowed))
+            made = lease_create.create(self._engine, ask, allowed=allowed)
         base = url.root(call.environ, self._engine.conf)
         with retry.committed():
             return self._answer(call, made, 201,
@@ -147,11 +151,12 @@ class LeasesController(rest.Controller):
              for wish in change.wishes))
         allowed = caller_limits.of(self._engine.conf, self._enforcer,
                                    call.context, 'leases', found.project_id)
-        if basic.given(call.query.dry_run):
-            return self._rehearsed(call, lease_change.rehearse(
-                self._engine, found.id, change, allowed))
-        changed = lease_change.change(self._engine, found.id, change,
-                                      allowed=allowed)
+        with self._blockers_named(call):
+            if basic.given(call.query.dry_run):
+                return self._rehearsed(call, lease_change.rehearse(
+                    self._engine, found.id, change, allowed))
+            changed = lease_change.change(self._engine, found.id, change,
+                                          allowed=allowed)
         with retry.committed():
             return self._answer(call, changed)
 
@@ -167,6 +172,16 @@ class LeasesController(rest.Controller):
                 status: int = 200, **headers: str) -> pecan.Response:
         shaped, = _shaped(self._engine, call, (lease,))
         return expose.answer({'lease': shaped}, status, **headers)
+
+    @contextlib.contextmanager
+    def _blockers_named(self, call: expose.Call) -> Iterator[None]:
+        """Have a refusal say which own leases are in the way."""
+        try:
+            yield
+        except errors.LeaseRefused as exc:
+            if _own_version(call) >= versions.NAMED_BLOCKERS:
+                blockers.name(self._engine, exc)
+            raise
 
     def _rehearsed(self, call: expose.Call,
                    found: rehearsal.Rehearsal) -> pecan.Response:

@@ -310,7 +310,7 @@ class Task:
         place = [each.id for each in self.after.reservations].index(key)
         return lease_refused.of_change(
             self.snapshot, self.before.project_id, place,
-            self.after.reservations[place], refused,
+            self.after.reservations, refused,
             self._latest_end(free, demands))
 
     def _refused_window(self, refused: plans.Refusal, window: Window,
@@ -322,8 +322,7 @@ class Task:
         if self.changes.opened is None or self.changes.wishes:
             later = None
         return lease_refused.of_open_dates(
-            self.snapshot, self.before.project_id, place,
-            self.after.reservations[place], refused,
+            self.snapshot, self.before.project_id, place, refused,
             (window.first, window.last), self.after, later)
 
     def _latest_end(self, free: timeline.Timeline,
