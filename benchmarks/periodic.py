@@ -21,6 +21,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import bookings
 from ironic_reservations.db import changes
+from ironic_reservations.db import claims
 from ironic_reservations.db import enforcement_terms
 from ironic_reservations.db import holds
 from ironic_reservations.db import lease_work
@@ -77,6 +78,8 @@ def _of_leases(now: datetime.datetime) -> dict[str, Query]:
             c, ['not there'], now),
         'nodes of leases': lease_work.read_concerned,
         'request served before': lambda c: leases.read_requested(c, 'key'),
+        'keys to forget': lambda c: claims.read_over(
+            c, 'lease request ', now, 1000),
         'leases to fix': lambda c: open_dates.read_to_fix(c, now, 100),
         'leases with open dates': lambda c: open_dates.read_loose(
             c, now, now, now + _DAY, 100),

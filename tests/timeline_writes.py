@@ -102,6 +102,8 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'holds._release': frozenset({'state'}),
     # Who does what one does for all; nobody's, or those who queue up.
     'claims.take': frozenset({'name', 'owner', 'expires_at'}),
+    # What is over is nobody's; the condition says that it still is.
+    'claims.delete_over': frozenset({'name', 'expires_at'}),
     # Nothing is read of the row: it is written to wait for the others.
     'claims.queue_up': frozenset({'name'}),
     # Who works on a lease: by a token that is never used again.

@@ -10,10 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``claims``: which process does what one must do for all."""
+"""Rows of ``claims``: which process does what one must do for all.
+
+And what must be done once only: by whom it has been.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import datetime
 
 import sqlalchemy as sa
@@ -72,3 +76,34 @@ def drop(connection: sa.Connection, name: str, owner: str) -> None:
     """Give a piece of work back."""
     connection.execute(sa.delete(tables.claims).where(
         _c.name == name, _c.owner == owner))
+
+
+def read_owner(connection: sa.Connection, name: str,
+               now: datetime.datetime) -> str | None:
+    """Read whose a piece of work is; ``None``: nobody's."""
+    # SELECT owner FROM claims WHERE name = ? AND expires_at > ?
+    return connection.execute(sa.select(_c.owner).where(
+        _c.name == name, _c.expires_at > now)).scalar_one_or_none()
+
+
+def read_over(connection: sa.Connection, prefix: str,
+              now: datetime.datetime, limit: int) -> list[str]:
+    """Read the names of some claims that are over.
+
+    :param prefix: how the names begin.
+    """
+    # SELECT name FROM claims WHERE name LIKE 'prefix%' AND expires_at <= ?
+    #   LIMIT ?
+    # NOTE: no range of names, which is another one for each collation.
+    return list(connection.execute(
+        sa.select(_c.name)
+        .where(_c.name.startswith(prefix, autoescape=True),
+               _c.expires_at <= now).limit(limit)).scalars())
+
+
+def delete_over(connection: sa.Connection, names: Collection[str],
+                now: datetime.datetime) -> None:
+    """Delete claims that are over; those taken again since stay."""
+    # DELETE FROM claims WHERE name IN (...) AND expires_at <= ?
+    connection.execute(sa.delete(tables.claims).where(
+        _c.name.in_(sorted(names)), _c.expires_at <= now))

@@ -22,6 +22,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.leases import idempotency
 from ironic_reservations.engine.leases import purge
 from ironic_reservations.engine.maintenance import find as maintenance_find
 from ironic_reservations.model import facts
@@ -35,7 +36,7 @@ _CHANGES = 100_000
 
 
 def sweep(engine: Engine) -> int:
-    """Delete what is over: reservations, old leases, and old changes.
+    """Delete what is over: reservations, old leases, keys, and changes.
 
     :returns: how many reservations.
     :raises Contention: others changed them each time.
@@ -58,6 +59,7 @@ def sweep(engine: Engine) -> int:
                  reservation.instance_uuid, reservation.node_uuid)
         engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
     purge.purge_expired(engine)
+    idempotency.forget(engine)
     maintenance_find.purge(engine)
     _purge_changes(engine)
     return len(void)

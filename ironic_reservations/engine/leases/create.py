@@ -80,7 +80,8 @@ def create(engine: Engine, ask: leases.LeaseAsk,
     :raises LeaseRefused: with ``reasons`` and ``offers``.
     :raises FlavorNotFound: Nova has no flavor that is named, for the
         project.
-    :raises IdempotencyKeyReused: the key came with another request.
+    :raises IdempotencyKeyReused: the key came with another request, or the
+        lease that it has made is gone.
     :raises NovaUnavailable: what a flavor asks for cannot be known.
     :raises Contention: others changed the hosts each time.
     :raises DatabaseUnavailable: nothing could be read or written.
@@ -474,6 +475,8 @@ class _Request:
             lease_slides.write(connection, slid, snapshot.now)
             limit_checks.check_again(self._allowed, connection, lease,
                                      snapshot.now)
+            idempotency.keep(engine, connection, self._key, lease.id,
+                             snapshot.now)
             db_leases.insert(connection, lease, lease.start, self._key,
                              self._digest)
             db_bookings.insert_many(connection, lease.bookings,

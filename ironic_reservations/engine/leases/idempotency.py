@@ -10,18 +10,40 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A request for a lease that is sent twice with one key makes one lease."""
+"""A request for a lease that is sent twice with one key makes one lease.
+
+That lease may be gone before a copy of the request arrives, which a proxy had
+held back; so that the key is kept in a row of its own for a while.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
 import json
 
+from oslo_log import log
+import sqlalchemy as sa
+
 from ironic_reservations import errors
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
+
+#: How long a key is kept, whatever becomes of its lease: for longer than
+#: anything holds back a request.
+KEPT = datetime.timedelta(days=1)
+_PREFIX = 'lease request '
+#: As long as the name of a claim may be.  What that leaves of a digest, 200
+#: bits, is more than enough that no two are the same.
+_NAME = 64
+#: How many keys one transaction forgets; the rest is for the next pass.
+_BATCH = 1000
 
 
 def digests(ask: leases.LeaseAsk) -> tuple[str | None, str | None]:
@@ -59,17 +81,60 @@ def served_before(engine: Engine, key: str | None,
     """Return the lease that a request with a key has made before.
 
     :param digest: of the request, as of :func:`digests`.
-    :raises IdempotencyKeyReused: the key came with another request.
+    :raises IdempotencyKeyReused: the key came with another request, or the
+        lease is gone.
     """
     if key is None:
         return None
+    now = engine.clock()
     with engine.database.snapshot() as connection:
         found = db_leases.read_requested(connection, key)
         if found is None:
-            return None
+            gone = db_claims.read_owner(connection, _name(key), now)
+            if gone is None:
+                return None
+            raise errors.IdempotencyKeyReused(
+                'The request with this Idempotency-Key made the lease '
+                f'{gone}, which has been deleted since. To make another '
+                'lease, send the request with a new key.')
         if found[1] != digest:
             raise errors.IdempotencyKeyReused(
                 'The same Idempotency-Key was sent with a different request '
                 'before. Send each request with its own key.')
         served = db_leases.read(connection, (found[0],))
     return served[0] if served else None
+
+
+def keep(engine: Engine, connection: sa.Connection, key: str | None,
+         lease_id: str, planned_at: datetime.datetime) -> None:
+    """Keep the key of a request, in the transaction that makes its lease.
+
+    :param planned_at: when :func:`served_before` had not been served yet.
+    :raises Conflict: it has been served meanwhile.
+    """
+    if key is None:
+        return
+    now = engine.clock()
+    # NOTE: a process that stood still for so long would not find the key of
+    # another one any more.
+    if planned_at + KEPT <= now or not db_claims.take(
+            connection, _name(key), lease_id, now, now + KEPT):
+        raise db_connection.Conflict('the request may have been served')
+
+
+def forget(engine: Engine) -> None:
+    """Delete keys that have been kept for long enough."""
+    now = engine.clock()
+    with engine.database.read() as connection:
+        over = db_claims.read_over(connection, _PREFIX, now, _BATCH)
+    if not over:
+        return
+    try:
+        with engine.database.write() as connection:
+            db_claims.delete_over(connection, over, now)
+    except db_connection.Conflict as exc:
+        LOG.debug('Keys of requests are forgotten later: %s', exc)
+
+
+def _name(key: str) -> str:
+    return f'{_PREFIX}{key}'[:_NAME]

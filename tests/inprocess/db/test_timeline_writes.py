@@ -197,7 +197,8 @@ class TestSources(world.TestCase):
 _WRITERS = {
     'bookings.', 'bookings._update', 'bookings.delete',
     'bookings.delete_planned', 'bookings.move',
-    'claimed_rows.drop', 'claims.drop', 'claims.queue_up', 'claims.take',
+    'claimed_rows.drop', 'claims.delete_over', 'claims.drop',
+    'claims.queue_up', 'claims.take',
     'holds._release', 'holds.change', 'holds.delete', 'holds.insert',
     'hosts.delete', 'hosts.insert', 'hosts.update',
     'instance_reservations.', 'instance_reservations.delete_many',

@@ -12,14 +12,18 @@
 
 """A request for a lease that is sent twice with one key makes one lease."""
 
+import datetime
 
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import tables
+from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import find as lease_find
 from tests import leasing
+from tests import world
 from tests.inprocess.engine import timelines
+from tests.real import migrated
 
 
 class TestKeys(timelines.TestCase):
@@ -89,3 +93,137 @@ class TestKeys(timelines.TestCase):
         self.assertEqual(made[0].id, again.id)
         self.assertEqual(1, len(self._all()))
         self.assert_sound()
+
+
+class _LateCopy:
+    """To be run on each database: a request arrives when all is over."""
+
+    kind: str
+
+    def setUp(self):
+        super().setUp()
+        url = self.useFixture(migrated.Database(self.kind)).url
+        self.world = self.useFixture(world.World(url))
+        self.leasing = leasing.Leasing(self.world)
+        self.leasing.hosts(3)
+        self.other = leasing.Leasing(self.world, self.world.another_engine())
+
+    def _create(self, key='k', **more):
+        return self.leasing.create(1, 2, key=key, **more)
+
+    def _refused(self, **more):
+        return self.assertRaises(errors.IdempotencyKeyReused, self._create,
+                                 **more)
+
+    def _claims(self):
+        return [name for name in self.world.claims()
+                if name.startswith('lease request ')]
+
+    def _hours_pass(self, hours):
+        self.world.clock.now += datetime.timedelta(hours=hours)
+
+    def test_copy_that_comes_after_its_lease_was_deleted_makes_none(self):
+        """Its client has deleted what the same request had made."""
+        made = self._create()
+        self.leasing.end(made)
+        refusal = self._refused()
+        self.assertIn(made.id, str(refusal))
+        self.assertIn('new key', str(refusal))
+        self.assertEqual([], self.leasing.all())
+
+    def test_copy_with_another_request_makes_none_either(self):
+        made = self._create()
+        self.leasing.end(made)
+        self._refused(name='other')
+
+    def test_key_of_another_project_is_not_kept_for_it(self):
+        self.leasing.end(self._create(project_id='theirs'))
+        self._create(project_id='ours')
+        self._create(key='k2', project_id='theirs')
+
+    def test_process_that_stood_still_before_its_commit_makes_none(self):
+        """Both are planned; the lease of the other one is made and goes."""
+        def come_first():
+            self.other.end(self.other.create(1, 2, key='k'))
+        self.world.before_next_write(come_first)
+        self._refused()
+        self.assertEqual([], self.leasing.all())
+
+    def test_process_that_planned_for_another_host_makes_none(self):
+        """No generation of a host that it read has changed."""
+        def come_first():
+            other = self.other.create(1, 2, leasing.wish(
+                properties=leasing.of_class('gold')), key='k')
+            self.other.end(other)
+        self.leasing.hosts(1, resource_class='gold')
+        self.world.before_next_write(come_first)
+        self._refused()
+        self.assertEqual([], self.leasing.all())
+
+    def test_process_that_stood_still_for_days_plans_again(self):
+        """The key of the other one has been forgotten by then."""
+        started = []
+
+        def stand_still():
+            started.append(self.world.clock())
+            self._hours_pass(25)
+        self.world.before_next_write(stand_still)
+        made = self.leasing.create(50, 51, key='k')
+        self.assertEqual(started[0] + datetime.timedelta(hours=25),
+                         made.created_at)
+
+    def test_lease_that_is_there_is_shown_for_as_long_as_it_is(self):
+        made = self.leasing.create(1, 100, key='k')
+        self._hours_pass(25)
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual([], self._claims())
+        self.assertEqual(made.id, self.leasing.create(1, 100, key='k').id)
+
+    def test_key_is_forgotten_after_a_day(self):
+        for key in ('k', 'l'):
+            self.leasing.end(self.leasing.create(50, 51, key=key))
+        self._hours_pass(23)
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual(2, len(self._claims()))
+        self.assertRaises(errors.IdempotencyKeyReused, self.leasing.create,
+                          50, 51, key='k')
+        self._hours_pass(2)
+        # NOTE: which does not wait for the sweep.
+        self.leasing.create(50, 51, key='k')
+        self.assertEqual(2, len(self._claims()))
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual(1, len(self._claims()))
+
+    def test_sweep_with_nothing_to_forget_writes_nothing(self):
+        self._create()
+        sweep.sweep(self.leasing.engine)
+        writes = []
+        self.world.before_next_write(lambda: writes.append('one'))
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual([], writes)
+
+    def test_sweep_forgets_nothing_else(self):
+        with self.leasing.engine.database.write() as connection:
+            for name in ('lease requests', 'leases k', 'mirror'):
+                connection.execute(sa.insert(tables.claims).values(
+                    name=name, owner='', expires_at=self.world.clock()))
+        self._hours_pass(25)
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual({'lease requests', 'leases k', 'mirror'},
+                         set(self.world.claims()))
+
+    def test_request_without_a_key_keeps_none(self):
+        self.leasing.create(1, 2)
+        self.assertEqual([], self._claims())
+
+
+class TestLateCopyOnSQLite(_LateCopy, world.TestCase):
+    kind = 'sqlite'
+
+
+class TestLateCopyOnMariaDB(_LateCopy, world.TestCase):
+    kind = 'mysql'
+
+
+class TestLateCopyOnPostgreSQL(_LateCopy, world.TestCase):
+    kind = 'postgresql'
