@@ -43,11 +43,16 @@ class Drawing(command.ShowOne, metaclass=abc.ABCMeta):
         :param shown: what ``take_action`` gave.
         """
 
+    def is_drawn(self, parsed_args: argparse.Namespace) -> bool:
+        """Return whether a chart is asked for."""
+        return bool(parsed_args.formatter == 'table'
+                    and not parsed_args.columns)
+
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str],
                        data: Sequence[Any]) -> int:
         """Draw it, or print what was asked for."""
-        if parsed_args.formatter != 'table' or parsed_args.columns:
+        if not self.is_drawn(parsed_args):
             return int(super().produce_output(
                 parsed_args, column_names, data) or 0)
         console.Console(file=self.app.stdout, highlight=False).print(
@@ -58,6 +63,11 @@ class Drawing(command.ShowOne, metaclass=abc.ABCMeta):
 
 class ChartCommand(zone.Zoned, Drawing, metaclass=abc.ABCMeta):
     """Shows one thing with its times, as a chart or as data."""
+
+    def is_table(self, parsed_args: argparse.Namespace) -> bool:
+        """Return whether a table is printed; a chart reads the times."""
+        return (super().is_table(parsed_args)
+                and not self.is_drawn(parsed_args))
 
 
 def typed(read: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -339,8 +339,17 @@ class ShowLease(zone.Zoned, command.ShowOne):
             self.app.client_manager.baremetal).find(parsed_args.lease)
         return self.dict2columns({
             name: Blocks(value) if isinstance(value, list) and all(
-                isinstance(each, dict) for each in value) else value
+                isinstance(each, dict) for each in value)
+            else Window(value) if name == 'between' and value else value
             for name, value in found.to_dict().items()})
+
+
+class Window(columns.FormattableColumn[list[str]]):
+    """Two times, which are one line in a table."""
+
+    def human_readable(self) -> str:
+        """Return the line."""
+        return ' until '.join(self._value)
 
 
 class Blocks(columns.FormattableColumn[list[dict[str, Any]]]):
@@ -358,7 +367,8 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ', '.join(_text(each) for each in value)
     if isinstance(value, dict):
-        return ' '.join(str(each) for each in value.values())
+        return ' '.join(str(each) for each in value.values()
+                        if each is not None)
     return str(value)
 
 

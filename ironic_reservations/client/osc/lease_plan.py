@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import abc
 import argparse
+from collections.abc import Collection
 import datetime
 import logging
 import sys
@@ -90,7 +91,7 @@ def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
     :param client: an Ironic client.
     """
     shown = found.to_dict()
-    known = _known(client, found.node_uuids)
+    known = known_nodes(client, found.node_uuids)
     if any('amount' in reservation and not known.keys() >= {
             node['uuid'] for node in reservation['nodes']}
            for reservation in shown['reservations']):
@@ -102,7 +103,12 @@ def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
     return shown
 
 
-def _known(client: Any, uuids: list[str]) -> dict[str, dict[str, Any]]:
+def known_nodes(client: Any, uuids: Collection[str]
+                ) -> dict[str, dict[str, Any]]:
+    """Return the names and states of nodes that Ironic shows the caller.
+
+    :param client: an Ironic client.
+    """
     nodes = []
     if len(uuids) < _MANY:
         for uuid in uuids:

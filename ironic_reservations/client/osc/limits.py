@@ -17,14 +17,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
+import datetime
 import logging
 from typing import Any
 
 from osc_lib.command import command
 
 from ironic_reservations.client import limits
+from ironic_reservations.client import times
 
 _COLUMNS = ('limit', 'used', 'allowed', 'unit', 'resource_class')
+_SECONDS = 'seconds'
 
 
 class ListLimits(command.Lister):
@@ -49,6 +52,27 @@ class ListLimits(command.Lister):
         found = limits.LimitsManager(
             self.app.client_manager.baremetal).get(parsed_args.project)
         # NOTE: a service before 1.13 has no limits by class.
+        rows = [[each.get(name) for name in _COLUMNS]
+                for each in found.absolute]
         return ([name.replace('_', ' ').capitalize() for name in _COLUMNS],
-                (tuple(each.get(name) for name in _COLUMNS)
-                 for each in found.absolute))
+                _in_table(rows) if parsed_args.formatter == 'table' else rows)
+
+
+def _in_table(rows: Sequence[Sequence[Any]]) -> Iterable[Sequence[str]]:
+    """Return limits for people, with numbers one below another."""
+    cells = [(limit, _number(used, unit, '-'),
+              _number(allowed, unit, 'unlimited'),
+              'time' if unit == _SECONDS else unit, of_class or '-')
+             for limit, used, allowed, unit, of_class in rows]
+    most, all_of_it = (max((len(cell[column]) for cell in cells), default=0)
+                       for column in (1, 2))
+    for limit, used, allowed, unit, of_class in cells:
+        yield (limit, used.rjust(most), allowed.rjust(all_of_it), unit,
+               of_class)
+
+
+def _number(value: int | None, unit: str, none: str) -> str:
+    if value is None:
+        return none
+    return (times.shown_duration(datetime.timedelta(seconds=value))
+            if unit == _SECONDS else str(value))

@@ -23,11 +23,11 @@ from typing import Any
 
 from cliff import columns as formats
 from ironicclient import exc
-from osc_lib.cli import format_columns
 from osc_lib.command import command
 
 from ironic_reservations.client import maintenance
 from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import selection
 from ironic_reservations.client.osc import zone
 
@@ -35,7 +35,6 @@ _COLUMNS = ('uuid', 'name', 'state', 'starts_at', 'ends_at')
 _LONG = (*_COLUMNS, 'reason', 'drain', 'nodes', 'created_at', 'updated_at')
 _EFFECT = ('bound', 'moves', 'cannot_move')
 _TRIED = ('accepted', 'reasons')
-_LISTS = ('nodes', *_EFFECT, 'reasons')
 _TIMES = '"2030-01-31 12:00" (UTC), or +4h'
 
 Columns = tuple[Sequence[str], Iterable[Any]]
@@ -123,6 +122,7 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
                 **wanted)
         columns = (*_LONG, *_EFFECT, *(_TRIED if parsed_args.dry_run
                                        else ()))
+        _name_nodes(self.app.client_manager.baremetal, [made])
         return columns, _values(made, columns)
 
 
@@ -144,9 +144,11 @@ class ListMaintenances(zone.Zoned, command.Lister):
         """List them, the first to start first."""
         self.log.debug('take_action(%s)', parsed_args)
         columns = _LONG if parsed_args.long else _COLUMNS
-        return columns, [_values(each, columns) for each in
-                         maintenance.MaintenanceManager(
-                             self.app.client_manager.baremetal).list()]
+        client = self.app.client_manager.baremetal
+        found = maintenance.MaintenanceManager(client).list()
+        if parsed_args.long:
+            _name_nodes(client, found)
+        return columns, [_values(each, columns) for each in found]
 
 
 class ShowMaintenance(zone.Zoned, command.ShowOne):
@@ -169,8 +171,10 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
             self.app.client_manager.baremetal)
         # NOTE: the list, in which names are found, tells less.
         found = manager.get(manager.find(parsed_args.maintenance).uuid)
+        _name_nodes(self.app.client_manager.baremetal, [found])
         waiting = [
-            {'node_uuid': each['node_uuid'], **each['waiting'],
+            {'node_uuid': each['node_uuid'],
+             'node_name': each['node_name'], **each['waiting'],
              'latest': each['ends_at']}
             for each in found.nodes if each.get('waiting')]
         for each in found.nodes:
@@ -185,7 +189,7 @@ class _Waiting(formats.FormattableColumn[list[dict[str, Any]]]):
     def human_readable(self) -> str:
         """Return for whom, since when, and until when at the latest."""
         return '\n\n'.join(
-            f'{each["node_uuid"]}: {each["for"]}\n'
+            f'{_name(each)}: {each["for"]}\n'
             f'since: {each["since"]}\n'
             f'until: {each["until"] or "not known"}\n'
             f'at the latest until: {each["latest"]}'
@@ -221,7 +225,72 @@ class DeleteMaintenance(command.Command):
             raise exc.ClientException('\n'.join(failures))
 
 
+class _Lines(formats.FormattableColumn[list[dict[str, Any]]]):
+    """A list of nodes, each of which is a line in a table."""
+
+    def human_readable(self) -> str:
+        """Return the lines."""
+        return '\n'.join(map(self.line, self._value))
+
+    def line(self, each: dict[str, Any]) -> str:
+        """Return what a node is in maintenance for, and when."""
+        return f'{_name(each)}: {each["state"]}, {_window(each)}'
+
+
+class _Bound(_Lines):
+
+    def line(self, each: dict[str, Any]) -> str:
+        """Return who has a node, and until when."""
+        lease = f' {each["lease_id"]}' if each.get('lease_id') else ''
+        until = each['until'] or 'nobody knows when'
+        return f'{_name(each)}: {each["kind"]}{lease}, until {until}'
+
+
+class _Moves(_Lines):
+
+    def line(self, each: dict[str, Any]) -> str:
+        """Return what moves where, or cannot move."""
+        to = each.get('to_name') or each.get('to')
+        return (f'{_name(each)}{f" to {to}" if to else ""}: lease '
+                f'{each["lease_id"]}, {_window(each)}')
+
+
+class _Reasons(_Lines):
+
+    def line(self, each: dict[str, Any]) -> str:
+        """Return why a node cannot be booked."""
+        return f'{_name(each)}: {each["detail"]} [{each["code"]}]'
+
+
+_IN_LINES = {'nodes': _Lines, 'bound': _Bound, 'moves': _Moves,
+             'cannot_move': _Moves, 'reasons': _Reasons}
+#: Of these keys, which one has the name.
+_NODES = {'node_uuid': 'node_name', 'to': 'to_name'}
+
+
+def _name(each: dict[str, Any]) -> str:
+    return str(each.get('node_name') or each['node_uuid'])
+
+
+def _window(each: dict[str, Any]) -> str:
+    return f'{each["starts_at"]} until {each["ends_at"]}'
+
+
+def _name_nodes(client: Any,
+                found: Iterable[maintenance.Maintenance]) -> None:
+    """Add the names of nodes, where Ironic shows them."""
+    rows = [row for one in found for name in _IN_LINES
+            for row in getattr(one, name, None) or ()]
+    known = lease_plan.known_nodes(client, {
+        row[key] for row in rows for key in _NODES if row.get(key)})
+    for row in rows:
+        for key, name in _NODES.items():
+            if key in row:
+                row[name] = known.get(row[key], {}).get('name')
+
+
 def _values(found: maintenance.Maintenance,
             columns: Sequence[str]) -> list[Any]:
-    return [format_columns.ListDictColumn(getattr(found, name))
-            if name in _LISTS else getattr(found, name) for name in columns]
+    return [_IN_LINES[name](getattr(found, name))
+            if name in _IN_LINES else getattr(found, name)
+            for name in columns]

@@ -27,7 +27,8 @@ from ironic_reservations.client import usage
 _GROUPS = ('day', 'project', 'class')
 _KEYS = {'day': ('Day', 'day'), 'project': ('Project', 'project_id'),
          'class': ('Class', 'resource_class')}
-_HOURS = ('promised', 'bound', 'deployed', 'unused')
+_HOURS = {name: f'{name.capitalize()} host hours'
+          for name in ('promised', 'bound', 'deployed', 'unused')}
 
 
 class ListUsage(command.Lister):
@@ -74,6 +75,15 @@ class ListUsage(command.Lister):
             parsed_args.first_day, parsed_args.last_day, by,
             parsed_args.project, parsed_args.all_projects)
         titles, keys = zip(*(_KEYS[name] for name in by), strict=True)
-        return ([*titles, *(name.capitalize() for name in _HOURS)],
-                (tuple(row[key] for key in (*keys, *_HOURS))
-                 for row in found.hours))
+        hours = [[row[key] for key in _HOURS] for row in found.hours]
+        if parsed_args.formatter == 'table':
+            hours = [_in_table(each) for each in hours]
+        return ([*titles, *_HOURS.values()],
+                [(*(row[key] for key in keys), *each)
+                 for row, each in zip(found.hours, hours, strict=True)])
+
+
+def _in_table(hours: Iterable[float]) -> list[str]:
+    """Return hours to the hundredth, each as wide as its title."""
+    return [f'{each:.2f}'.rjust(len(title))
+            for each, title in zip(hours, _HOURS.values(), strict=True)]

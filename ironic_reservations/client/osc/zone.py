@@ -10,14 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Times in the zone of the user, for commands that show or take some."""
+"""Times for people, in their zone, for commands that show or take some."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import datetime
+import functools
 from typing import Any
 
 from cliff import columns
@@ -30,14 +32,20 @@ from ironic_reservations.client import times
 _INSTANTS = frozenset((
     'start_date', 'end_date', 'before_end_date', 'time', 'created_at',
     'updated_at', 'expires_at', 'starts_at', 'ends_at', 'until', 'earliest',
-    'origin', 'since', 'latest'))
+    'origin', 'since', 'latest', 'between', 'promised_start', 'lent_until'))
+#: In seconds.
+_DURATIONS = frozenset(('duration', 'fix_before'))
+
+#: Takes the name of a field and what it holds.
+_Conversion = Callable[[str, Any], Any]
 
 
 class Zoned(command.Command):
     """A command with the option ``--local``.
 
     Without it times are in UTC, as the service has them, and those that were
-    typed without a zone are as well.
+    typed without a zone are as well. Tables are for people: they have whole
+    seconds, and the zone; the other formats have what the service says.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -53,39 +61,75 @@ class Zoned(command.Command):
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Read the times that were typed, and do it."""
         for name, value in vars(parsed_args).items():
-            if isinstance(value, datetime.datetime) and value.tzinfo is None:
-                setattr(parsed_args, name, times.utc(
-                    times.here(value) if parsed_args.local else value))
+            setattr(parsed_args, name, _read(value, parsed_args.local))
         return int(super().run(parsed_args) or 0)
 
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str],
                        data: Iterable[Any]) -> int:
         """Print it, with the times where they were asked for."""
-        if parsed_args.local:
-            data = ([_row(column_names, row) for row in data]
+        convert = (
+            functools.partial(_for_people, parsed_args.local)
+            if self.is_table(parsed_args) else
+            _local if parsed_args.local else None)
+        if convert is not None:
+            data = ([_row(convert, column_names, row) for row in data]
                     if isinstance(self, lister.Lister)
-                    else _row(column_names, data))
+                    else _row(convert, column_names, data))
         return int(super().produce_output(  # type: ignore[misc]
             parsed_args, column_names, data) or 0)
 
+    def is_table(self, parsed_args: argparse.Namespace) -> bool:
+        """Return whether a table is printed, which people read."""
+        return bool(parsed_args.formatter == 'table')
 
-def _row(names: Sequence[str], values: Iterable[Any]) -> list[Any]:
-    return [_local(name, value)
+
+def _read(typed: Any, local: bool) -> Any:
+    """Return what was typed, with a zone where it is a time."""
+    if isinstance(typed, list):
+        return [_read(each, local) for each in typed]
+    if not isinstance(typed, datetime.datetime) or typed.tzinfo is not None:
+        return typed
+    return times.utc(times.here(typed) if local else typed)
+
+
+def _row(convert: _Conversion, names: Sequence[str],
+         values: Iterable[Any]) -> list[Any]:
+    return [_walk(convert, name, value)
             for name, value in zip(names, values, strict=True)]
 
 
-def _local(name: str, value: Any) -> Any:
-    """Return a field with its times in the zone of this machine."""
+def _walk(convert: _Conversion, name: str, value: Any) -> Any:
+    """Return a field with all in it converted, at any depth."""
     if isinstance(value, columns.FormattableColumn):
-        return type(value)(_local(name, value.machine_readable()))
+        return type(value)(_walk(convert, name, value.machine_readable()))
     if isinstance(value, dict):
-        return {key: _local(key, each) for key, each in value.items()}
+        return {key: _walk(convert, key, each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_local(name, each) for each in value]
+        return [_walk(convert, name, each) for each in value]
+    return convert(name, value)
+
+
+def _local(name: str, value: Any) -> Any:
+    """Return a field as the service has it, in the zone of this machine."""
+    moment = _moment(name, value)
+    return (value if moment is None
+            else times.here(moment).isoformat(timespec='seconds'))
+
+
+def _for_people(local: bool, name: str, value: Any) -> Any:
+    """Return a field as people write it."""
+    if name in _DURATIONS and isinstance(value, int):
+        return times.shown_duration(datetime.timedelta(seconds=value))
+    moment = _moment(name, value)
+    return value if moment is None else times.shown(moment, local)
+
+
+def _moment(name: str, value: Any) -> datetime.datetime | None:
+    """Return the time that a field is, if it is one."""
     if name not in _INSTANTS or not isinstance(value, str):
-        return value
+        return None
     try:
-        return times.here(times.told(value)).isoformat(timespec='seconds')
+        return times.told(value)
     except (ValueError, OverflowError):
-        return value
+        return None

@@ -126,9 +126,10 @@ class LeaseCommandsTest(base.ClientTestCase):
             (made['id'], '2050-07-01T08:00:00.000000'),
             (shown['id'], shown['start_date']))
         table = self.command(*LEASE, 'show', self.name, '--local').stdout
-        self.assertIn('time: 2050-07-01T10:00:00+02:00', table)
+        self.assertIn('time: 2050-07-01 10:00:00 CEST', table)
         self.assertIn(' planned ', table)
         self.assertNotIn('{', table)
+        self.assertNotIn('planned None', table)
         drawn = self.command(*LEASE, 'plan', self.name, '--local').stdout
         self.assertIn('2050-07-01 10:00:00 CEST until', drawn)
         other = self.json_of(*LEASE, 'create', self.name, '--start-date',

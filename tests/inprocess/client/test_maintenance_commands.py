@@ -18,6 +18,7 @@ from __future__ import annotations
 import uuid
 
 from tests.inprocess.client import base
+from tools import enrolment
 
 MAINTENANCE = ('baremetal', 'reservation', 'maintenance')
 
@@ -54,6 +55,35 @@ class MaintenanceCommandsTest(base.ClientTestCase):
             self.assertNotIn('waiting', shown['nodes'][0])
         gone = self.command(*MAINTENANCE, 'delete', self.name)
         self.assertEqual(f'Ended maintenance {self.name}\n', gone.stdout)
+
+    def test_a_table_names_the_nodes(self) -> None:
+        """What would move, and where to, is a line each."""
+        other, = self.nodes()
+        self.command('baremetal', 'reservation', 'host', 'import', other.name)
+        kind = self.kind_of(self.node, other)
+        self.command('baremetal', 'reservation', 'lease', 'create', self.name,
+                     '--property', f'kind={kind}', '--start-date',
+                     '2050-03-01 10:00', '--duration', '2h')
+        window = '2050-03-01 10:00:00 UTC until 2050-03-01 12:00:00 UTC'
+        tried = [(node, self.command(
+            *MAINTENANCE, 'create', self.name, '--node', node.name,
+            '--start-date', '2050-03-01 10:00', '--duration', '2h',
+            '--dry-run').stdout) for node in (self.node, other)]
+        for node, table in tried:
+            self.assertIn(f'{node.name}: planned, {window} ', table)
+        self.assertEqual(1, sum(
+            f'{node.name} to {to.name}: lease ' in table
+            for (node, table), to in zip(tried, (other, self.node),
+                                         strict=True)))
+        self.command('baremetal', 'reservation', 'lease', 'delete', self.name)
+
+    def kind_of(self, *nodes: enrolment.Enrolled) -> str:
+        """Return a property that nodes have, and no other host."""
+        kind = uuid.uuid4().hex
+        for node in nodes:
+            self.command('baremetal', 'reservation', 'host', 'set', node.name,
+                         '--property', f'kind={kind}')
+        return kind
 
     def test_a_name_that_several_have_or_none(self) -> None:
         """It is said, with what to do."""

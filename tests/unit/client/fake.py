@@ -68,6 +68,7 @@ class FakeService(fixtures.Fixture):
         self.nodes: dict[str, dict[str, Any]] = {}
         self.answers: list[errors.ReservationError] = []
         self.locked = 0
+        self.promised = 24.0
         server = simple_server.make_server(
             '127.0.0.1', 0, self._application, _Server, _Quiet)
         self.url = f'http://127.0.0.1:{server.server_port}{self.prefix}'
@@ -169,12 +170,14 @@ class FakeService(fixtures.Fixture):
             {'limit': 'max_leases_per_project', 'allowed': 200, 'used': 3,
              'unit': 'leases'},
             {'limit': 'max_duration', 'allowed': None, 'used': None,
+             'unit': 'seconds'},
+            {'limit': 'max_horizon', 'allowed': 366 * 86400, 'used': None,
              'unit': 'seconds'}]}}, []
 
     def _usage(self) -> tuple[int, Any, list]:
         if _minor(self.maximum) < 10:
             raise errors.ResourceNotFound('There is nothing at this path.')
-        hours = {'promised': 24.0, 'bound': 12.0, 'deployed': 8.0,
+        hours = {'promised': self.promised, 'bound': 12.0, 'deployed': 8.0,
                  'unused': 4.0}
         return 200, {'usage': {
             'first_day': '2026-03-01', 'last_day': '2026-03-01', 'hours': [

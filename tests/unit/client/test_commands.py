@@ -58,6 +58,12 @@ class CommandsTest(base.ClientTestCase):
         """Run a command with ``-f json``, and return what that means."""
         return json.loads(self.run_command(command, *args, '-f', 'json'))
 
+    def table_of(self, command: type, *args: str) -> list[list[str]]:
+        """Run a command, and return the cells of the lines of its table."""
+        return [[cell.strip() for cell in line.strip('|').split('|')]
+                for line in self.run_command(command, *args).splitlines()
+                if line.startswith('|')]
+
     def create(self, *args: str) -> dict:
         """Make a reservation."""
         return self.json_of(reservation.CreateReservation, *args)
@@ -218,6 +224,8 @@ class CommandsTest(base.ClientTestCase):
             {'Limit': 'max_leases_per_project', 'Used': 3, 'Allowed': 200,
              'Unit': 'leases', 'Resource class': None},
             {'Limit': 'max_duration', 'Used': None, 'Allowed': None,
+             'Unit': 'seconds', 'Resource class': None},
+            {'Limit': 'max_horizon', 'Used': None, 'Allowed': 31622400,
              'Unit': 'seconds', 'Resource class': None}],
             self.json_of(limits.ListLimits))
         self.assertEqual({}, self.service.requests[-1]['query'])
@@ -238,19 +246,41 @@ class CommandsTest(base.ClientTestCase):
         """One row for each day, or what is told apart."""
         self.assertEqual([
             {'Day': '2026-03-01', 'Project': 'red', 'Class': 'gold',
-             'Promised': 24.0, 'Bound': 12.0, 'Deployed': 8.0,
-             'Unused': 4.0}], self.json_of(usage.ListUsage))
+             'Promised host hours': 24.0, 'Bound host hours': 12.0,
+             'Deployed host hours': 8.0, 'Unused host hours': 4.0}],
+            self.json_of(usage.ListUsage))
         self.assertEqual({'by': 'day,project,class'},
                          self.service.requests[-1]['query'])
         self.assertEqual([
-            {'Class': 'gold', 'Promised': 24.0, 'Bound': 12.0,
-             'Deployed': 8.0, 'Unused': 4.0}], self.json_of(
+            {'Class': 'gold', 'Promised host hours': 24.0,
+             'Bound host hours': 12.0, 'Deployed host hours': 8.0,
+             'Unused host hours': 4.0}], self.json_of(
                 usage.ListUsage, '--by', 'class', '--first-day',
                 '2026-03-01', '--last-day', '2026-03-31', '--all-projects'))
         self.assertEqual(
             {'by': 'class', 'first_day': '2026-03-01',
              'last_day': '2026-03-31', 'all_projects': 'true'},
             self.service.requests[-1]['query'])
+
+    def test_usage_in_a_table_is_rounded(self):
+        """To the hundredth, below titles that say what is counted."""
+        self.service.promised = 36.521971
+        lines = self.table_of(usage.ListUsage, '--by', 'class')
+        self.assertEqual(
+            ['Class', 'Promised host hours', 'Bound host hours',
+             'Deployed host hours', 'Unused host hours'], lines[0])
+        self.assertEqual(['gold', '36.52', '12.00', '8.00', '4.00'], lines[1])
+        csv = self.run_command(usage.ListUsage, '--by', 'class', '-f', 'csv')
+        self.assertIn('"gold",36.521971,12.0,8.0,4.0', csv)
+
+    def test_limits_in_a_table(self):
+        """What is not limited says so, and times are as they are typed."""
+        self.assertEqual([
+            ['Limit', 'Used', 'Allowed', 'Unit', 'Resource class'],
+            ['max_leases_per_project', '3', '200', 'leases', '-'],
+            ['max_duration', '-', 'unlimited', 'time', '-'],
+            ['max_horizon', '-', '366d', 'time', '-']],
+            self.table_of(limits.ListLimits))
 
     def test_usage_of_an_older_service(self):
         """The version is told that would have it."""

@@ -21,11 +21,13 @@ class TestWaiting(testtools.TestCase):
 
     def test_each_node_has_lines_of_its_own(self):
         shown = maintenance._Waiting([
-            {'node_uuid': 'one', 'for': 'The lease has the node.',
+            {'node_uuid': 'one', 'node_name': None,
+             'for': 'The lease has the node.',
              'since': '2026-01-01T10:00:00+00:00',
              'until': '2026-01-01T11:00:00+00:00',
              'latest': '2026-01-01T12:00:00+00:00'},
-            {'node_uuid': 'two', 'for': 'An instance is on the node.',
+            {'node_uuid': 'two', 'node_name': 'gold-2',
+             'for': 'An instance is on the node.',
              'since': '2026-01-01T10:00:00+00:00', 'until': None,
              'latest': '2026-01-01T12:00:00+00:00'}]).human_readable()
         self.assertEqual('''\
@@ -34,7 +36,7 @@ since: 2026-01-01T10:00:00+00:00
 until: 2026-01-01T11:00:00+00:00
 at the latest until: 2026-01-01T12:00:00+00:00
 
-two: An instance is on the node.
+gold-2: An instance is on the node.
 since: 2026-01-01T10:00:00+00:00
 until: not known
 at the latest until: 2026-01-01T12:00:00+00:00''', shown)

@@ -40,6 +40,7 @@ class One(zone.Zoned, command.ShowOne):
         """Take a time."""
         parser = super().get_parser(prog_name)
         parser.add_argument('--at', type=chart_command.instant)
+        parser.add_argument('--within', type=chart_command.instant, nargs=2)
         return parser
 
     def take_action(self, parsed_args):
@@ -59,6 +60,27 @@ class Many(zone.Zoned, command.Lister):
                                       ('2', None)]
 
 
+class Window(zone.Zoned, command.ShowOne):
+    """A command with times and durations that have many digits."""
+
+    def take_action(self, parsed_args):
+        """Show them."""
+        return ('starts_at', 'duration', 'between', 'updated_at', 'events'), (
+            '2030-07-01T08:00:00.473772+00:00', 259200,
+            lease.Window(['2030-07-01T08:00:00.000000',
+                          '2030-07-02T08:00:00.000000']), None,
+            lease.Blocks([EVENT]))
+
+
+class Within(One):
+    """A command with two times in one option."""
+
+    def take_action(self, parsed_args):
+        """Show them."""
+        return ('between',), ([each.isoformat()
+                               for each in parsed_args.within],)
+
+
 class LocalTest(testtools.TestCase):
     """In Berlin, which is two hours ahead in summer and one in winter."""
 
@@ -69,12 +91,16 @@ class LocalTest(testtools.TestCase):
 
     def shown(self, kind, *words):
         """Run a command; return what it prints as JSON."""
+        return json.loads(self.printed(kind, *words, '-f', 'json'))
+
+    def printed(self, kind, *words):
+        """Run a command; return what it prints."""
         out = io.StringIO()
         manager = commandmanager.CommandManager('no.such.namespace')
         of = app.App('test', '1', manager, stdout=out)
         run = kind(of, argparse.Namespace())
-        run.run(run.get_parser('test').parse_args([*words, '-f', 'json']))
-        return json.loads(out.getvalue())
+        run.run(run.get_parser('test').parse_args(words))
+        return out.getvalue()
 
     def test_times_are_in_utc(self):
         """Unless something else is asked for."""
@@ -113,3 +139,33 @@ class LocalTest(testtools.TestCase):
             '9999-12-31T23:59:00+00:00',
             self.shown(One, '--at', '9999-12-31T23:59:00+00:00',
                        '--local')['start_date'])
+
+    def test_both_times_of_an_option_are_read_in_the_zone(self):
+        """As ``--between`` has them."""
+        words = ('--within', '2030-07-01 10:00', '2030-07-02 10:00')
+        for option, there in (((), '10:00:00+00:00'),
+                              (('--local',), '10:00:00+02:00')):
+            self.assertEqual(
+                [f'2030-07-01T{there}', f'2030-07-02T{there}'],
+                self.shown(Within, *words, *option)['between'])
+
+    def test_a_table_is_for_people(self):
+        """Whole seconds with the zone, and durations as they are typed."""
+        for option, zones_name, hour in (((), 'UTC', '08'),
+                                         (('--local',), 'CEST', '10')):
+            cells = [line.split('|')[2].strip() for line
+                     in self.printed(Window, *option).splitlines()
+                     if line.startswith('|')][1:]
+            first, second = (f'2030-07-0{day} {hour}:00:00 {zones_name}'
+                             for day in (1, 2))
+            self.assertEqual(
+                [first, '3d', f'{first} until {second}', 'None',
+                 f'time: {first}', 'status: UNDONE'], cells)
+
+    def test_other_formats_have_what_the_service_says(self):
+        """All of its digits."""
+        self.assertEqual(
+            {'starts_at': '2030-07-01T08:00:00.473772+00:00',
+             'duration': 259200, 'between': [
+                 '2030-07-01T08:00:00.000000', '2030-07-02T08:00:00.000000'],
+             'updated_at': None, 'events': [EVENT]}, self.shown(Window))
