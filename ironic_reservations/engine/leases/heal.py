@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Sequence
 from collections.abc import Set
 
@@ -30,6 +31,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import guards as lease_guards
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
@@ -131,6 +133,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
     free = snapshot.timeline
+    gone: set[str] = set()
+    guarded = 0
     waiting = _units(snapshot, homeless)
     for _ in range(_ROUNDS):
         left = []
@@ -142,21 +146,26 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             there = _without(snapshot, free, rows)
             if there is None:
                 continue
-            outcome = planning.plan(there, [snapshot.loans.limit(
-                lease_demands.of_rows(
+            leaving = gone | set(map(standing.name, rows))
+            guards = _guards(snapshot, there, leaving,
+                             guarded | _hosts(snapshot, rows))
+            outcome = planning.plan(there.adding(guards), [
+                snapshot.loans.limit(lease_demands.of_rows(
                     f'{standing.name(booking)}:home', rows,
                     instants.instant(booking.starts_at),
                     instants.instant(booking.ends_at),
                     snapshot.eligible(wanted) & hosts, margin,
                     snapshot.standing(
                         snapshot.fleet.number(booking.node_uuid))),
-                booking.project_id)])
+                    booking.project_id)])
             if isinstance(outcome, plans.Refusal):
                 left.append(together)
                 continue
             # NOTE: where they are is known when all are planned; until then
             # the next ones may still move them.
-            free = outcome.timeline
+            free = outcome.timeline.without(guards)
+            gone = leaving
+            guarded = fleet.mask(each.node for each in guards)
             homes.update((placed.id, row) for row, placed
                          in zip(rows, outcome.granted[0], strict=True))
         if len(left) in (0, len(waiting)):
@@ -195,13 +204,38 @@ def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
     """
     names = {standing.name(row) for row in rows}
     drawn: list[bookings.Booking] = []
-    for number in fleet.members(snapshot.fleet.mask(
-            row.node_uuid for row in rows)):
+    for number in fleet.members(_hosts(snapshot, rows)):
         found = _parts(there, number, names)
         if not found and _parts(snapshot.timeline, number, names):
             return None
         drawn.extend(found)
     return there.without(drawn)
+
+
+def _guards(snapshot: snapshots.Snapshot, there: timeline.Timeline,
+            leaving: Set[str], hosts: int) -> list[bookings.Booking]:
+    """Return what bookings that leave have hidden of others on hosts.
+
+    NOTE: one that is about to start has its place before a maintenance
+    window; nobody is to have it who comes later.
+
+    :param there: without the bookings that leave.
+    """
+    guards: list[bookings.Booking] = []
+    for number in fleet.members(hosts):
+        guards.extend(lease_guards.of_host(snapshot, number, leaving, [
+            *((each.start, each.end)
+              for each in snapshot.timeline.rows[number]
+              if standing.whole(each.id) not in leaving),
+            *((each.start, each.end + each.margin)
+              for each in there.rows[number])]))
+    return guards
+
+
+def _hosts(snapshot: snapshots.Snapshot,
+           rows: Iterable[leases.NodeBooking]) -> int:
+    """Return the set of hosts that rows are on."""
+    return snapshot.fleet.mask(row.node_uuid for row in rows)
 
 
 def _parts(there: timeline.Timeline, number: int,

@@ -26,6 +26,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import guards as lease_guards
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import slides as lease_slides
@@ -256,24 +257,16 @@ class Task:
         :param free: without what the lease lets go of.
         :param staying: what keeps its place, for the time that is asked for.
         """
-        snapshot = self.snapshot
         guards: list[bookings.Booking] = []
         end = instants.instant(self.after.end)
         for number in {self.number(row) for row in self.before.bookings
                        if self.on_timeline(row)}:
-            here = snapshot.standing(number)
-            if here.host.node.compute:
-                continue
-            taken = [(each.start, each.end + each.margin)
-                     for each in free.rows[number]]
-            taken.extend((instants.instant(row.starts_at), end)
-                         for row in staying if self.number(row) == number)
-            for window in standing.windows(here, snapshot.now, self.own):
-                for part in standing.left_of(window, taken):
-                    guards.append(bookings.Booking(
-                        f'guard/{number}/{len(guards)}', *part, number,
-                        1 << number, False))
-                    taken.append(part)
+            guards.extend(lease_guards.of_host(
+                self.snapshot, number, self.own, [
+                    *((each.start, each.end + each.margin)
+                      for each in free.rows[number]),
+                    *((instants.instant(row.starts_at), end)
+                      for row in staying if self.number(row) == number)]))
         return guards
 
     def returned(self, each: leases.LeaseReservation) -> set[str]:
