@@ -64,8 +64,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
             'reservations carry links.'),
     (REASONS, 'Errors carry the reason for each node as data; reservations '
               'carry project_id and user_id.'),
-    (FLAVORS, 'flavor chooses a node as resource_class and traits do: by a '
-              'flavor of Nova.'),
+    (FLAVORS, 'flavor chooses a node by a flavor of Nova, instead of '
+              'resource_class and traits.'),
     (SUSPENDED, 'Reservations carry suspended and suspended_reason; '
                 'GET /v1/limits; leases carry degraded_reason.'),
     (CALENDAR, 'GET /v1/calendar; /v1/calendar/token; availability takes '
@@ -85,15 +85,16 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (LOANS, 'The nodes of a lease carry lent_until; GET /v1/calendar counts '
             'hosts of other owners for as long as they are lent.'),
     (LEASE_HISTORY, 'GET /v1/leases/{id}/history.'),
-    (CALENDAR_STATES, 'GET /v1/calendar tells hosts that are cleaned, those '
-                      'that are lent, and how to ask for a rack.'),
+    (CALENDAR_STATES, 'GET /v1/calendar marks hosts that are being cleaned '
+                      'and hosts that are lent, and has the property that '
+                      'names racks.'),
     (OPEN_DATES, 'Requests that change a lease take between, duration and '
                  'fix_before.'),
-    (MAINTENANCE_WAITS, 'GET /v1/maintenances/{uuid} tells whom each node '
-                        'waits for.'),
+    (MAINTENANCE_WAITS, 'GET /v1/maintenances/{uuid} shows the user that '
+                        'each node waits for.'),
     (NO_SHOWS, 'GET /v1/leases/{id}/history has no_show_release.'),
-    (NAMED_BLOCKERS, 'The refusal of a lease names leases of the own project '
-                     'that are in the way.'),
+    (NAMED_BLOCKERS, 'The refusal of a lease names the leases of the '
+                     "caller's project that are in the way."),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

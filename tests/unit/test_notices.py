@@ -19,6 +19,7 @@ import re
 import string
 
 import testtools
+import yaml
 
 from ironic_reservations.model import notices
 
@@ -41,6 +42,18 @@ class TestKinds(testtools.TestCase):
         self.assertEqual(
             {kind.value for kind in notices.Kind},
             set(re.findall(r'^   \* - ``(\w+)``$', table, re.MULTILINE)))
+
+    def test_each_is_in_the_history_of_the_api(self):
+        """In its OpenAPI description, and in its reference."""
+        kinds = {kind.value for kind in notices.Kind}
+        api = yaml.safe_load((
+            ROOT / 'ironic_reservations' / 'api' / 'openapi.yaml').read_text())
+        entry = api['components']['schemas']['LeaseHappening']
+        self.assertEqual(kinds, set(entry['properties']['notice']['enum']))
+        reference = yaml.safe_load((
+            ROOT / 'api-ref/source/parameters-leases.yaml').read_text())
+        self.assertEqual(kinds, set(re.findall(
+            r'``(\w+)``', reference['history_notice']['description'])))
 
     def test_guide_has_each_placeholder(self):
         page = PAGE.read_text()
