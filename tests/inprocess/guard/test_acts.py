@@ -15,60 +15,18 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib import parse
 import uuid
 
 from ironic_reservations.engine import audit
 from tests.inprocess.guard import act_spellings
+from tests.inprocess.guard import acts
 from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
-from tests.inprocess.guard import spellings
-from tests.inprocess.guard import with_keystone
-from tools import enrolment
 
 _REQUIRED = 'reservation.proof_required'
 
 
-class ActsTestCase(base.GuardTestCase):
-    """Nodes of the project one; others have them by reservation."""
-
-    identity = with_keystone.token('the-system')
-    options: dict[str, Any] = {}
-
-    @classmethod
-    def make(cls, folder: str) -> with_keystone.WithKeystone:
-        return with_keystone.WithKeystone(
-            folder,
-            options={
-                'DEFAULT': {'auth_strategy': 'keystone'},
-                'keystone_authtoken': {'auth_type': 'none'}},
-            reservations={
-                'guard': cls.options,
-                'ironic': {'auth_type': 'admin_token',
-                           'endpoint': 'http://not.asked.invalid',
-                           'token': 'token-of-our-service'}})
-
-    def as_(self, name: str) -> None:
-        """Go on as somebody else."""
-        self.identity = with_keystone.token(name)
-
-    def node_of_one(self, **fields: Any) -> enrolment.Enrolled:
-        """Return a node that the project one owns."""
-        return self.enroll(owner=keystone_ironic.PROJECTS['one'],
-                           **fields)[0]
-
-    def ask(self, row: spellings.Spelling, node: enrolment.Enrolled,
-            proof: str | None = None) -> base.Reply:
-        """Send a request of the table about a node."""
-        row = row.about(node.uuid, node.name)
-        return self.send(
-            row.method, parse.quote(row.path, safe='/')
-            + (f'?{row.query}' if row.query else ''), raw=row.body or None,
-            content_type=row.content_type, version=row.version,
-            headers={} if proof is None else {base.PROOF: proof})
-
-
-class ProtectedActsTestCase(ActsTestCase):
+class ProtectedActsTestCase(acts.ActsTestCase):
 
     def test_member_of_the_owner_does_nothing_to_what_others_hold(
             self) -> None:
@@ -252,7 +210,7 @@ class ProtectedActsTestCase(ActsTestCase):
             node.uuid, reservation['uuid']).status)
 
 
-class AllocationsTestCase(ActsTestCase):
+class AllocationsTestCase(acts.ActsTestCase):
     """What an allocation tells, and where it lands."""
 
     def test_allocation_before_policy(self) -> None:
@@ -300,7 +258,7 @@ class AllocationsTestCase(ActsTestCase):
                       == made.document['uuid'])
 
 
-class RelaxedTestCase(ActsTestCase):
+class RelaxedTestCase(acts.ActsTestCase):
 
     options = {'protected_acts': 'power', 'proof_of_any_project': True}
 

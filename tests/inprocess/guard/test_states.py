@@ -34,9 +34,9 @@ from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
 from tests import world
+from tests.inprocess.guard import acts
 from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
-from tests.inprocess.guard import test_acts
 from tests.inprocess.guard import with_keystone
 from tools import all_in_one
 from tools import enrolment
@@ -70,7 +70,7 @@ class _AsService:
         return answer.status_code, answer.json() if answer.content else None
 
 
-class StatesTestCase(test_acts.ActsTestCase):
+class StatesTestCase(acts.ActsTestCase):
 
     @classmethod
     def make(cls, folder: str) -> with_keystone.WithKeystone:

@@ -20,7 +20,6 @@ and delivered it when the node had become the next lease's.
 import dataclasses
 from unittest import mock
 
-from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import passages as db_passages
@@ -35,33 +34,11 @@ from ironic_reservations.reconciler import lease_workers
 from tests import guarded
 from tests import servers
 from tests import world
+from tests.inprocess.reconciler import balancer
 from tests.inprocess.reconciler import leases
 
 ACTIVE = leases.STATUS.ACTIVE
 TERMINATED = leases.STATUS.TERMINATED
-
-
-class Balancer:
-    """Keeps requests that their client has given up, and delivers them.
-
-    :ivar holding: whether it does, instead of passing them on.
-    """
-
-    def __init__(self, transport):
-        self._transport = transport
-        self.holding = False
-        self._held = []
-
-    def send(self, method, path, headers, body=None):
-        if method == 'GET' or not self.holding:
-            return self._transport.send(method, path, headers, body)
-        self._held.append((method, path, headers, body))
-        raise errors.IronicUnavailable('There was no answer in time.')
-
-    def deliver(self):
-        """Deliver all of it, and return the statuses."""
-        held, self._held = self._held, []
-        return [self._transport.send(*each)[0] for each in held]
 
 
 class LateTestCase(leases.TestCase):
@@ -72,7 +49,7 @@ class LateTestCase(leases.TestCase):
         gate = guard_tickets.Gate(self.small)
         gate.engine = self.engine
         self.transport = in_process.InProcess(gate)
-        self.balancer = Balancer(self.transport)
+        self.balancer = balancer.Balancer(self.transport)
         self.crew = self.crew_through(self.balancer)
         self.other = self.crew_through(self.transport)
         (self.node,) = self.leasing.hosts(lessee='operators')

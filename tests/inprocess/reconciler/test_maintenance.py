@@ -37,7 +37,7 @@ from tests import guarded
 from tests import leasing
 from tests import servers
 from tests import world
-from tests.inprocess.reconciler.test_late_requests import Balancer
+from tests.inprocess.reconciler import balancer
 from tests.inprocess.timeline import test_maintenance
 
 State = maintenance.State
@@ -64,7 +64,7 @@ class KeepTestCase(test_maintenance.MaintenanceTestCase):
         gate = guard_tickets.Gate(self.small)
         gate.engine = self.engine
         self.transport = in_process.InProcess(gate)
-        self.balancer = Balancer(self.transport)
+        self.balancer = balancer.Balancer(self.transport)
         (self.node,) = self.leasing.hosts()
 
     def keep(self, transport=None):

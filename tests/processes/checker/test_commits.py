@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import Any
 import unittest
 
+from tests.processes.checker import by_hand
 from tests.processes.checker import commits
 from tests.processes.checker import history
-from tests.processes.checker import test_findings
 
-date = test_findings.date
+date = by_hand.date
 
 
 def terms(end: float = 100, hosts: int = 1) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def entry(number: int, before: dict[str, Any] | None,
 def shown(end: float = 100, *nodes: str,
           status: str = 'ACTIVE') -> history.Exchange:
     """Make the exchange that shows a lease."""
-    return test_findings.asked(
+    return by_hand.asked(
         'show-lease', 'GET', '/v1/leases/l', 20, 200, {'lease': {
             'id': 'l', 'status': status, 'start_date': date(10),
             'end_date': date(end), 'reservations': [{

@@ -15,38 +15,16 @@
 
 from __future__ import annotations
 
-from typing import Any
 import unittest
 
+from tests.processes.checker import by_hand
 from tests.processes.checker import history
-from tests.processes.checker import test_findings
+from tests.processes.checker.dates_by_hand import loose
+from tests.processes.checker.dates_by_hand import PATH
+from tests.processes.checker.dates_by_hand import queued
+from tests.processes.checker.dates_by_hand import shown
 
-asked, date = test_findings.asked, test_findings.date
-PATH = '/v1/leases/l'
-
-
-def shown(sent: float, start: float, end: float, status: str = 'PENDING',
-          fixed: bool = True, **more: Any) -> history.Exchange:
-    """Make the exchange that shows the dates of a lease."""
-    lease = {'id': 'l', 'status': status, 'start_date': date(start),
-             'end_date': date(end), 'fixed': fixed, 'between': None,
-             'fix_before': None, 'promised_start': None, 'reservations': [],
-             **more}
-    return asked('show-lease', 'GET', PATH, sent, 200, {'lease': lease})
-
-
-def loose(sent: float, start: float, end: float, *, fixed: bool = False,
-          between: tuple[float, float] = (100, 200)) -> history.Exchange:
-    """Make the exchange that shows a lease which leaves its dates open."""
-    return shown(sent, start, end, fixed=fixed, fix_before=5,
-                 between=[date(each) for each in between])
-
-
-def queued(sent: float, start: float, promised: float | None = None,
-           length: float = 10, **more: Any) -> history.Exchange:
-    """Make the exchange that shows a lease which waits."""
-    return shown(sent, start, start + length, promised_start=date(
-        start if promised is None else promised), **more)
+asked = by_hand.asked
 
 
 class DatesTestCase(unittest.TestCase):
@@ -54,7 +32,7 @@ class DatesTestCase(unittest.TestCase):
 
     def found(self, *told: history.Exchange) -> list[str]:
         """Return which rules of the dates are broken."""
-        return [rule for rule in test_findings.judged(*told)
+        return [rule for rule in by_hand.judged(*told)
                 if rule == 'dates moved']
 
     def test_fixed_dates_do_not_move(self) -> None:
@@ -125,5 +103,5 @@ class DatesTestCase(unittest.TestCase):
         for end, no_show, expected in (
                 (108, {'silver': 8}, []), (108, {}, ['dates moved']),
                 (107, {'silver': 8}, ['dates moved'])):
-            self.assertEqual(expected, test_findings.judged(
+            self.assertEqual(expected, by_hand.judged(
                 first, shown(50, 100, end, 'ACTIVE'), no_show=no_show))

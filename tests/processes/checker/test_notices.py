@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import Any
 import unittest
 
+from tests.processes.checker import by_hand
 from tests.processes.checker import history
 from tests.processes.checker import notices
-from tests.processes.checker import test_findings
 
 
 def row(kind: str, ident: str = 'n', lease: str = 'l',
@@ -40,7 +40,7 @@ class NoticesTestCase(unittest.TestCase):
         """Return what is missing of a lease that was shown."""
         there = [] if now is None else [{'id': 'l', 'status': now}]
         told = history.History(
-            (test_findings.shown('l', 10, 100, status=status),),
+            (by_hand.shown('l', 10, 100, status=status),),
             snapshots=({'at': 200.0, 'tables': {'outbox': list(rows),
                                                 'leases': there}},),
             noticed=noticed)
@@ -65,7 +65,7 @@ class NoticesTestCase(unittest.TestCase):
 
     def test_one_that_is_flagged(self) -> None:
         """Its owner is told that a node is broken."""
-        shown = test_findings.shown('l', 10, 100)
+        shown = by_hand.shown('l', 10, 100)
         shown.answer['lease']['degraded'] = True
         for rows, expected in (
                 ((), ['there is no notice that a node of it is broken']),

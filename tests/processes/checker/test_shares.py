@@ -19,13 +19,13 @@ import dataclasses
 from typing import Any
 import unittest
 
+from tests.processes.checker import by_hand
 from tests.processes.checker import history
 from tests.processes.checker import owners
 from tests.processes.checker import shares
-from tests.processes.checker import test_findings
 
-asked, date, N, M = (test_findings.asked, test_findings.date,
-                     test_findings.N, test_findings.M)
+asked, date, N, M = (by_hand.asked, by_hand.date,
+                     by_hand.N, by_hand.M)
 GOLD = '["==", "$resource_class", "gold"]'
 SILVER = '["==", "$resource_class", "silver"]'
 
@@ -91,7 +91,7 @@ class ReservedTestCase(unittest.TestCase):
         """Return what projects have too much of."""
         there = history.History(
             tuple(sorted(told, key=lambda each: each.sent)),
-            late=test_findings.LATE, classes={N: 'gold', M: 'gold'},
+            late=by_hand.LATE, classes={N: 'gold', M: 'gold'},
             reserved_most={'gold': 1})
         return [project for _, project, _, _ in
                 shares.reserved(there, owners.find(there))]
@@ -99,7 +99,7 @@ class ReservedTestCase(unittest.TestCase):
     def reserved(self, uuid: str, sent: float, until: float, node: str,
                  project: str = 'p') -> history.Exchange:
         """Make the exchange by which a node was reserved."""
-        return test_findings.reserved(uuid, sent, until, node,
+        return by_hand.reserved(uuid, sent, until, node,
                                       project=project)
 
     def test_one_after_the_other(self) -> None:
@@ -117,22 +117,22 @@ class ReservedTestCase(unittest.TestCase):
     def test_one_that_may_have_been_used_or_is_of_another_class(self) -> None:
         """By then, or all the time."""
         first = self.reserved('u', 10, 50, N)
-        for other in (test_findings.deployed(15, 202, 'u'),
-                      test_findings.deployed(15, None, 'u'),
+        for other in (by_hand.deployed(15, 202, 'u'),
+                      by_hand.deployed(15, None, 'u'),
                       asked('reclass', 'PATCH', f'/v1/nodes/{N}', 15, 200),
                       asked('reclass', 'PATCH', f'/v1/nodes/{N}', 5, 200)):
             self.assertEqual([], self.found(
                 first, other, self.reserved('v', 20, 90, M)))
-        for other in (test_findings.deployed(15, 409, 'u'),
-                      test_findings.deployed(15, 202, 'v'),
-                      test_findings.deployed(30, 202, 'u')):
+        for other in (by_hand.deployed(15, 409, 'u'),
+                      by_hand.deployed(15, 202, 'v'),
+                      by_hand.deployed(30, 202, 'u')):
             self.assertEqual(['p'], self.found(
                 first, other, self.reserved('v', 20, 90, M)))
 
     def test_one_in_use_does_not_count(self) -> None:
         """As an answer shows it."""
-        used = test_findings.about('u', 'show', 'GET', 10, 200, (
-            test_findings.reservation('u', 50, N, 'in_use')), project='p')
+        used = by_hand.about('u', 'show', 'GET', 10, 200, (
+            by_hand.reservation('u', 50, N, 'in_use')), project='p')
         self.assertEqual([], self.found(used, self.reserved('v', 20, 90, M)))
 
 
@@ -142,7 +142,7 @@ class LentTestCase(unittest.TestCase):
     def found(self, *told: history.Exchange) -> list[str]:
         """Return the leases that have nodes of others for too long."""
         return [which for _, which, _, _ in shares.lent(history.History(
-            told, late=test_findings.LATE, owners={N: 'q'},
+            told, late=by_hand.LATE, owners={N: 'q'},
             owner_notice=30))]
 
     def test_within_the_notice(self) -> None:

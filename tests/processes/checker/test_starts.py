@@ -18,19 +18,19 @@ from __future__ import annotations
 from typing import Any
 import unittest
 
+from tests.processes.checker import by_hand
+from tests.processes.checker import dates_by_hand
 from tests.processes.checker import history
 from tests.processes.checker import starts
-from tests.processes.checker import test_dates
-from tests.processes.checker import test_findings
 
-asked, date = test_findings.asked, test_findings.date
+asked, date = by_hand.asked, by_hand.date
 LATE = 60.0
 
 
 def queued(sent: float, promised: float, began: bool = False,
            end: float = 500, **more: Any) -> history.Exchange:
     """Make the exchange that shows a lease which waits, or has begun."""
-    return test_dates.queued(
+    return dates_by_hand.queued(
         sent, promised, length=end - promised, degraded=more.pop(
             'degraded', False), status=more.pop(
                 'status', 'ACTIVE' if began else 'PENDING'),
@@ -93,7 +93,7 @@ class StartsTestCase(unittest.TestCase):
 
     def test_one_that_somebody_changed(self) -> None:
         """Nothing is promised any more, until it is shown again."""
-        change = asked('change-lease', 'PUT', test_dates.PATH, 120, 200)
+        change = asked('change-lease', 'PUT', dates_by_hand.PATH, 120, 200)
         self.assertEqual([], self.late(queued(10, 100), change,
                                        queued(170, 100)))
         self.assertEqual(['l'], self.late(

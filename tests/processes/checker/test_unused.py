@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 import unittest
 
+from tests.processes.checker import by_hand
 from tests.processes.checker import history
-from tests.processes.checker import test_findings
 from tests.processes.checker import unused
 
-N, M = test_findings.N, test_findings.M
-asked = test_findings.asked
+N, M = by_hand.N, by_hand.M
+asked = by_hand.asked
 
 
 class UnusedTestCase(unittest.TestCase):
@@ -46,7 +46,7 @@ class UnusedTestCase(unittest.TestCase):
 
     def test_one_that_was_deployed_is_kept(self) -> None:
         """If that was accepted, with the proof, before it was seen."""
-        deployed = test_findings.deployed
+        deployed = by_hand.deployed
         self.assertEqual(math.inf, self.kept(deployed(45, 202, 'proof')))
         for other in (deployed(45, 409, 'proof'), deployed(45, None, 'proof'),
                       deployed(45, 202, 'other'), deployed(55, 202, 'proof'),

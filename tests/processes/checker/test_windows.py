@@ -19,12 +19,12 @@ import dataclasses
 from typing import Any
 import unittest
 
+from tests.processes.checker import by_hand
 from tests.processes.checker import history
-from tests.processes.checker import test_findings
 
-asked, date = test_findings.asked, test_findings.date
-deployed, wrote = test_findings.deployed, test_findings.wrote
-N, M = test_findings.N, test_findings.M
+asked, date = by_hand.asked, by_hand.date
+deployed, wrote = by_hand.deployed, by_hand.wrote
+N, M = by_hand.N, by_hand.M
 PATH = '/v1/maintenances'
 OURS = 'firmware [maintenance window w]'
 
@@ -57,7 +57,7 @@ class WindowsTestCase(unittest.TestCase):
 
     def found(self, *told: Any, **more: Any) -> list[str]:
         """Return the rules that are broken."""
-        return test_findings.judged(*told, **more)
+        return by_hand.judged(*told, **more)
 
     def test_a_stranger_deploys_in_a_window(self) -> None:
         """With no proof, or with one that nobody has ever been given."""
@@ -79,7 +79,7 @@ class WindowsTestCase(unittest.TestCase):
 
     def test_who_has_the_node_may(self) -> None:
         """Whoever was given a proof of it."""
-        mine = test_findings.reserved('u', 5, 100)
+        mine = by_hand.reserved('u', 5, 100)
         deploy = deployed(25, 202, 'u')
         self.assertEqual([], self.found(
             mine, booked(10, 20, 40, force=True), deploy,

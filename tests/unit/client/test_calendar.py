@@ -20,7 +20,7 @@ import testtools
 
 from ironic_reservations.client import calendar
 from ironic_reservations.client.charts import calendar as chart
-from tests.unit.client import test_charts
+from tests.unit.client import terminal
 from tests.unit.client import zones
 
 HOUR = 3600
@@ -65,14 +65,14 @@ class CalendarChartTest(testtools.TestCase):
              '  │' + '█' * 19 + ' ' * 19 + '█' * 38,
              '0 │' + '█' * 19 + ' ' * 19 + '█' * 38,
              '   12:00' + ' ' * 33 + '14:00' + ' ' * 28 + '16:00'],
-            [line.rstrip() for line in test_charts.drawn(
+            [line.rstrip() for line in terminal.drawn(
                 chart.CalendarChart(found(of_class(
                     'gold', 4, (0, 4), (HOUR, 0), (2 * HOUR, 2),
                     broken=1))), width=80)])
 
     def test_hosts(self):
         """Who has which one; what has no name is called by its ID."""
-        lines = test_charts.drawn(chart.CalendarChart(found(
+        lines = terminal.drawn(chart.CalendarChart(found(
             of_class('gold', 3, (0, 1)), hosts=(
                 host('1', (0, HOUR, 1, 0, 0), (2 * HOUR, 3 * HOUR, 0, 1, 0),
                      name='gold-1'),
@@ -89,7 +89,7 @@ class CalendarChartTest(testtools.TestCase):
 
     def test_maintenance_windows(self):
         """After one that is under way, its host is free again."""
-        lines = test_charts.drawn(chart.CalendarChart(found(
+        lines = terminal.drawn(chart.CalendarChart(found(
             of_class('gold', 2, (0, 1)), hosts=(
                 {**host('1', (0, HOUR, 0, 0, 0), name='gold-1'),
                  'maintenances': [(HOUR, 2 * HOUR, 0, -1)]},
@@ -105,12 +105,12 @@ class CalendarChartTest(testtools.TestCase):
     def test_nothing_is_open(self):
         """It says so."""
         self.assertIn('No node is open to leases here.',
-                      test_charts.drawn(chart.CalendarChart(found()),
+                      terminal.drawn(chart.CalendarChart(found()),
                                         width=80))
 
     def test_a_terminal_without_blocks(self):
         """ASCII only, and nothing fails; long names are cut."""
-        lines = test_charts.drawn(chart.CalendarChart(found(
+        lines = terminal.drawn(chart.CalendarChart(found(
             of_class('gold', 1, (0, 1)), hosts=(
                 host('1', (0, HOUR, 1, 0, 0), name='a-very-long-name'),),
             leases=(OURS,))), width=40, encoding='ascii')
@@ -120,7 +120,7 @@ class CalendarChartTest(testtools.TestCase):
     def test_in_the_zone_of_the_machine(self):
         """The window and its labels."""
         self.useFixture(zones.Zone('Asia/Tokyo'))
-        lines = test_charts.drawn(chart.CalendarChart(
+        lines = terminal.drawn(chart.CalendarChart(
             found(of_class('gold', 1, (0, 1))), local=True), width=80)
         self.assertIn('Hosts from 2030-01-31 21:00:00 JST until 2030-02-01 '
                       '01:00:00 JST', lines)
@@ -131,7 +131,7 @@ class CalendarChartTest(testtools.TestCase):
         """A column that a booking touches never looks free."""
         bookings = [(start * 60, (start + length) * 60, had, -1, 0)
                     for start, length, had in spans]
-        lines = test_charts.drawn(chart.CalendarChart(found(
+        lines = terminal.drawn(chart.CalendarChart(found(
             of_class('gold', 1, (0, 1)), hosts=(host('1', *bookings),),
             hours=3)), width=80)
         row = next(line for line in lines if line.startswith('host 1'))

@@ -15,17 +15,16 @@
 from __future__ import annotations
 
 import datetime
-import io
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rich import console
 import testtools
 
 from ironic_reservations.client.charts import availability
 from ironic_reservations.client.charts import lease
 from ironic_reservations.client.charts import timescale
 from tests.unit.client import zones
+from tests.unit.client.terminal import drawn
 
 NOON = datetime.datetime(2030, 1, 31, 12, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)
@@ -48,17 +47,6 @@ LEASE = {
              'provision_state': 'available'},
             {'uuid': 'other-uuid', 'name': None, 'state': 'planned',
              'provision_state': None}]}]}
-
-
-def drawn(what, width=40, encoding='utf-8', **more):
-    """Return the lines that a terminal of that width would show."""
-    raw = io.BytesIO()
-    out = io.TextIOWrapper(raw, encoding=encoding)
-    console.Console(file=out, width=width, highlight=False, **more).print(
-        what)
-    out.flush()
-    return [line.rstrip() for line in
-            raw.getvalue().decode(encoding).splitlines()]
 
 
 def spans(*frees):
