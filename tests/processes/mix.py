@@ -94,6 +94,8 @@ class Mix:
     :ivar starts: in how many seconds leases start.
     :ivar lengths: how many seconds they last.
     :ivar open_dates: how many of all leases leave their dates open.
+    :ivar reopened: how many changes of a lease that has not started are of
+        what is left open of its dates.
     :ivar fix_before: how many seconds before their start these are fixed.
     :ivar queued: how many of the others wait where they do not fit.
     :ivar ended: how many of them are ended before.
@@ -135,6 +137,7 @@ class Mix:
     starts: tuple[int, ...] = (0, 0, 0, 3, 10)
     lengths: tuple[int, ...] = (10, 15, 25, 40)
     open_dates: float = 0.0
+    reopened: float = 0.0
     fix_before: tuple[int, ...] = (0, 2, 5)
     queued: float = 0.0
     ended: float = 0.6
@@ -156,7 +159,7 @@ class Mix:
         return cls(gusting=4, trouble=0.12, all_hosts=0.5,
                    leisure=(0.05, 0.6), lengths=(10, 15, 15, 25, 40, 75),
                    classes={'gold': 8, 'silver': 6},
-                   open_dates=0.25, queued=0.4,
+                   open_dates=0.25, reopened=0.4, queued=0.4,
                    no_show={'silver': 8}, booking=True,
                    of_class={'gold': 2, 'silver': 2},
                    reserved_of_class={'gold': 1}, owned=0.4, owner_notice=90)

@@ -199,6 +199,8 @@ class Tenant:
         ways = ['extend', 'extend', 'shorten', 'back']
         if lease['status'] == 'PENDING':
             ways += ['move', 'move']
+            if self._choice.random() < self._mix.reopened:
+                ways = ['open']
         match self._choice.choice(ways):
             case 'move':
                 start = datetime.datetime.now(
@@ -207,6 +209,8 @@ class Tenant:
                 body: dict[str, Any] = {
                     'start_date': _date(start), 'end_date': _date(
                         max(end, start + datetime.timedelta(seconds=10)))}
+            case 'open':
+                body = self._reopened(lease)
             case 'extend':
                 body = {'end_date': _date(
                     end + datetime.timedelta(seconds=15))}
@@ -223,6 +227,22 @@ class Tenant:
         if self._choice.random() < 0.3:
             self._asker.ask('try-change', 'PUT', path + '?dry_run=true', body)
         self._asker.ask('change-lease', 'PUT', path, body)
+
+    def _reopened(self, lease: dict[str, Any]) -> dict[str, Any]:
+        """Return what is to be open of the dates of a lease.
+
+        What is not sent stays, which only open dates can.
+        """
+        length = self._choice.choice(self._mix.lengths)
+        first = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=self._choice.choice((0, 2, 6)))
+        last = first + datetime.timedelta(
+            seconds=length + self._choice.choice((5, 20, 60)))
+        body = {'between': [_date(first), _date(last)], 'duration': length,
+                'fix_before': self._choice.choice(self._mix.fix_before)}
+        needed = [] if lease.get('between') else ['between']
+        chosen = self._choice.sample(sorted(body), self._choice.randint(1, 3))
+        return {name: body[name] for name in sorted({*needed, *chosen})}
 
     def _use_lease(self, lease: dict[str, Any]) -> None:
         for reservation, node in _booked(lease)[:1]:

@@ -16,7 +16,9 @@
 An answer that shows a lease says something of all that are asked for later:
 until somebody sends what may change or end it, or while that may still be
 under way, its dates do not change; those that it leaves open, within their
-limits; and the start of one that waits, only to an earlier one.
+limits; and the start of one that waits, only to an earlier one.  The answer
+to who leaves dates open, or changes what is left open, shows what was asked
+for.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ def moved(told: history.History
         for number, after in enumerate(answers):
             text = next(
                 (text for before in _before(answers[:number], after)
-                 if (text := _wrong(before, after, kept))), _odd(after))
+                 if (text := _wrong(before, after, kept))),
+                _odd(after) or _not_as_asked(told, after))
             if text:
                 yield lease, after.exchange, text
                 break
@@ -156,4 +159,27 @@ def _odd(answer: Dates) -> str:
             and answer.end <= answer.between[1] + _GRAIN):
         return (f'it is from {answer.start:.2f} until {answer.end:.2f}, and '
                 f'is to be in {answer.between}')
+    return ''
+
+
+def _not_as_asked(told: history.History, answer: Dates) -> str:
+    """Return what is wrong about the answer to who asked for open dates."""
+    by = answer.exchange
+    asked = by.body
+    if by.method not in ('POST', 'PUT') or not isinstance(asked, dict):
+        return ''
+    between = asked.get('between')
+    if between is not None:
+        window = tuple(told.at(each) for each in between)
+        if answer.between is None or any(
+                abs(one - other) > _GRAIN for one, other
+                in zip(window, answer.between, strict=True)):
+            return f'it was asked for in {window}, and is in {answer.between}'
+    length, notice = asked.get('duration'), asked.get('fix_before')
+    lasts = answer.end - answer.start
+    if length is not None and abs(lasts - length) > _GRAIN:
+        return f'it was to last {length} s, and lasts {lasts:.2f} s'
+    if notice is not None and answer.fix_before != notice:
+        return (f'it was to be fixed {notice} s before its start, and is '
+                f'{answer.fix_before} s before')
     return ''

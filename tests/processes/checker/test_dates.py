@@ -15,6 +15,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
 import unittest
 
 from tests.processes.checker import by_hand
@@ -24,7 +26,7 @@ from tests.processes.checker.dates_by_hand import PATH
 from tests.processes.checker.dates_by_hand import queued
 from tests.processes.checker.dates_by_hand import shown
 
-asked = by_hand.asked
+asked, date = by_hand.asked, by_hand.date
 
 
 class DatesTestCase(unittest.TestCase):
@@ -79,6 +81,35 @@ class DatesTestCase(unittest.TestCase):
         fixed = loose(20, 110, 130, fixed=True)
         self.assertEqual(['dates moved'], self.found(
             first, fixed, loose(30, 150, 170, fixed=True)))
+
+    def test_what_is_left_open_is_changed_by_who_asks(self) -> None:
+        """To what was asked for, which holds from then on."""
+        first, later = loose(10, 110, 130), (120, 260)
+        wished: list[dict[str, Any]] = [
+            {'between': [date(each) for each in later]}, {'duration': 30},
+            {'fix_before': 5}]
+        kept = loose(30, 150, 180, between=later)
+        for body in wished:
+            self.assertEqual([], self.found(first, self.changed(
+                body, 20, 150, 180, between=later), kept))
+        self.assertEqual(['dates moved'], self.found(first, self.changed(
+            wished[1], 20, 150, 180, between=later), loose(
+                40, 150, 180, between=(120, 250))))
+        for body in (*wished[:2], {'fix_before': 6}):
+            self.assertEqual(['dates moved'], self.found(
+                first, self.changed(body, 20, 110, 130)))
+        self.assertEqual(['dates moved'], self.found(self.changed(
+            wished[0], 20, 150, 180, between=None)))
+
+    @staticmethod
+    def changed(body: dict[str, Any], sent: float, start: float, end: float,
+                *, between: tuple[float, float] | None = (100, 200)
+                ) -> history.Exchange:
+        """Make the exchange that changes what a lease leaves open."""
+        there = shown(sent, start, end, fixed=between is None, fix_before=5,
+                      between=between and [date(each) for each in between])
+        return dataclasses.replace(there, op='change-lease', method='PUT',
+                                   body=body)
 
     def test_nobody_is_moved_to_where_it_is_too_late(self) -> None:
         """To a start that is nearer than was agreed on."""
