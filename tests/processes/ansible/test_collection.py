@@ -170,6 +170,53 @@ class CollectionTest(testtools.TestCase):
         self.assertEqual('ACTIVE', found[-1]['lease']['status'])
         self.check_inventory(found[-1]['lease'])
 
+    def test_open_dates(self) -> None:
+        """Planned in the window, which is changed once; then they are set."""
+        node, = self.ironic.enroll(1, prefix='any', resource_class='any')
+        common = {'name': 'anytime', 'reservations': [
+            {'min': 1, 'resource_class': 'any'}]}
+        loose = self.task('lease', **common, duration='3d', fix_before='1d',
+                          between=['2050-01-01 00:00', '2050-01-20 00:00'])
+        later = self.task('lease', **common, duration='4d', between=[
+            '2050-01-01T01:00:00+01:00', '2050-01-30 00:00'])
+        again = self.task('lease', **common, duration='4d', fix_before='2d',
+                          between=['+1d', '2050-02-28 00:00'])
+        dated = self.task('lease', **common, end_date='2050-01-04 12:00')
+        short = self.task('lease', **common, duration='40d', between=[
+            '2050-01-01 00:00', '2050-01-30 00:00'])
+        wrong = [self.task('lease', **common, **more) for more in (
+            {'between': ['2050-01-01 00:00'], 'duration': '1d'},
+            {'between': ['2050-01-01 00:00', '2050-01-30 00:00'],
+             'duration': '1d', 'start_date': '2050-01-02 00:00'},
+            {'between': ['2050-01-01 00:00', '2050-01-30 00:00']},
+            {'fix_before': '1d', 'duration': '1d'})]
+        found = self.play(
+            ('changed', self.task('host', name=node.name)),
+            ('check:changed', loose), ('changed', loose), ('ok', loose),
+            ('check:changed', later), ('changed', later), ('ok', later),
+            ('changed', again), ('ok', again),
+            ('failed', short), *(('failed', each) for each in wrong),
+            ('changed', dated), ('ok', dated),
+            ('changed', self.task('lease', name='anytime', state='absent')))
+        made, larger, moved, at = (found[place]['lease']
+                                   for place in (2, 5, 7, 14))
+        self.assertEqual(
+            (['2050-01-01T00:00:00.000000', '2050-01-20T00:00:00.000000'],
+             259200, 86400, False),
+            tuple(made[key] for key in ('between', 'duration', 'fix_before',
+                                        'fixed')))
+        self.assertEqual(
+            (made['id'], '2050-01-30T00:00:00.000000', 345600, 86400),
+            (larger['id'], larger['between'][1], larger['duration'],
+             larger['fix_before']))
+        self.assertEqual((larger['between'], 172800),
+                         (moved['between'], moved['fix_before']))
+        self.assertEqual('2050-01-30T00:00:00.000000',
+                         found[5]['diff']['after']['between'][1])
+        self.assertEqual(('2050-01-04T12:00:00.000000', None),
+                         (at['end_date'], at['between']))
+        self.assertEqual('request.invalid_value', found[9]['code'])
+
     def test_reservations(self) -> None:
         """Made once for an instance, refused to others, given back once."""
         instance = str(uuid.uuid4())

@@ -44,7 +44,23 @@ options:
     description:
       - How long the lease is, like V(4h), V(7d) or V(1h30m), instead of
         O(end_date). It counts when the lease is made; a lease that exists
-        keeps its end.
+        keeps its end, unless O(between) is set.
+    type: str
+  between:
+    description:
+      - Two times, between which the lease is planned at the earliest; until it
+        is fixed it may be moved within them, so that others can be served.
+        Needs O(duration), instead of O(start_date) and O(end_date).
+      - Those of a lease that exists are compared, with O(duration) and
+        O(fix_before), where the lease has not started. A time that counts
+        from now, such as V(now) or V(+4h), is another one in each run, so it
+        counts when the lease is made only.
+    type: list
+    elements: str
+  fix_before:
+    description:
+      - How long before its planned start the dates of a lease with O(between)
+        are fixed, like V(1d); by default as the operator has it.
     type: str
   reservations:
     description:
@@ -130,6 +146,17 @@ EXAMPLES = r'''
         resource_class: gold
     wait: true
 
+- name: Four gold nodes for two days at any time until the 20th
+  ironic.reservations.lease:
+    cloud: metal
+    name: experiment
+    between: ["2030-01-01 00:00", "2030-01-20 00:00"]
+    duration: 2d
+    fix_before: 12h
+    reservations:
+      - min: 4
+        resource_class: gold
+
 - name: It is over
   ironic.reservations.lease:
     cloud: metal
@@ -184,6 +211,10 @@ def _instant(text: str | None) -> Any:
     return found if found == service.times.NOW else service.times.utc(found)
 
 
+def _seconds(text: str | None) -> int | None:
+    return None if text is None else int(service.times.seconds(text))
+
+
 def _reservation(wanted: dict[str, Any]) -> dict[str, Any]:
     """Return one reservation in the words of the API."""
     of_which = {'resource_class': wanted['resource_class'],
@@ -207,6 +238,12 @@ def _new(params: dict[str, Any]) -> dict[str, Any]:
     if not params['reservations']:
         raise ValueError('There is no such lease, and "reservations" does '
                          'not say what a new one holds.')
+    wanted = [_reservation(each) for each in params['reservations']]
+    if params['between'] is not None:
+        return dict(service.lease_payload.flexible(
+            params['name'], *map(_instant, params['between']),
+            _seconds(params['duration']), wanted,
+            _seconds(params['fix_before'])))
     if end is None:
         if params['duration'] is None:
             raise ValueError('A new lease needs "end_date" or "duration".')
@@ -215,8 +252,7 @@ def _new(params: dict[str, Any]) -> dict[str, Any]:
         end = begin + datetime.timedelta(
             seconds=service.times.seconds(params['duration']))
     return dict(service.lease_payload.creation(
-        params['name'], end,
-        [_reservation(each) for each in params['reservations']], start))
+        params['name'], end, wanted, start))
 
 
 def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
@@ -228,6 +264,8 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
         changes['start'] = start
     if end is not None and end != service.times.told(there.end_date):
         changes['end'] = end
+    if there.status == 'PENDING' and params['between'] is not None:
+        changes.update(_open_dates(params, there))
     if params['reservations']:
         if len(params['reservations']) != len(there.reservations):
             raise ValueError(
@@ -241,6 +279,22 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
             changes['reservations'] = changed
     if params['heal'] and there.degraded:
         changes['heal'] = True
+    return changes
+
+
+def _open_dates(params: dict[str, Any], there: Any) -> dict[str, Any]:
+    """Return what is to be other than it is of the dates left open."""
+    changes: dict[str, Any] = {}
+    if not any(each == service.times.NOW or each.startswith('+')
+               for each in params['between']):
+        window = tuple(map(_instant, params['between']))
+        if there.between is None or window != tuple(
+                map(service.times.told, there.between)):
+            changes['between'] = window
+    for name in ('duration', 'fix_before'):
+        wanted = _seconds(params[name])
+        if wanted not in (None, getattr(there, name)):
+            changes[name] = wanted
     return changes
 
 
@@ -268,7 +322,20 @@ def _waited(module: Any, conn: Any, lease: Any) -> Any:
     return lease
 
 
+def _check(params: dict[str, Any]) -> None:
+    if params['between'] is None:
+        return
+    if len(params['between']) != 2:
+        raise ValueError('"between" takes two times: the lease does not start '
+                         'before the first one, nor end after the second '
+                         'one.')
+    if params['start_date'] != 'now':
+        raise ValueError('"between" leaves the dates open, and "start_date" '
+                         'sets one: use one of them.')
+
+
 def _act(module: Any, conn: Any) -> dict[str, Any]:
+    _check(module.params)
     params, there = module.params, _find(module, conn)
     before = {} if there is None else service.plain(there)
     if params['state'] == 'absent':
@@ -301,6 +368,8 @@ def main() -> None:
         'start_date': {'type': 'str', 'default': 'now'},
         'end_date': {'type': 'str'},
         'duration': {'type': 'str'},
+        'between': {'type': 'list', 'elements': 'str'},
+        'fix_before': {'type': 'str'},
         'reservations': {'type': 'list', 'elements': 'dict', 'options': {
             'min': {'type': 'int'}, 'max': {'type': 'int'},
             'resource_class': {'type': 'str'},
@@ -314,7 +383,9 @@ def main() -> None:
         'timeout': {'type': 'int', 'default': 600},
         'state': {'type': 'str', 'choices': ['present', 'absent'],
                   'default': 'present'}},
-        mutually_exclusive=[('end_date', 'duration')])
+        mutually_exclusive=[('end_date', 'duration'),
+                            ('end_date', 'between')],
+        required_by={'between': 'duration', 'fix_before': 'between'})
     service.run(module, lambda conn: _act(module, conn))
 
 
