@@ -28,6 +28,7 @@ from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
@@ -105,8 +106,8 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     """
     if end <= start:
         raise errors.InvalidValue(
-            f'end {end.isoformat()} is not after start {start.isoformat()}. '
-            'Send a later end.')
+            f'end {told_times.moment(end)} is not after start '
+            f'{told_times.moment(start)}. Send a later end.')
     if (count is None) != (duration is None):
         raise errors.InvalidValue(
             'For the earliest start, send both "count" and "duration".')
@@ -160,8 +161,8 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
         latest = end + _AHEAD
     except OverflowError as exc:
         raise errors.InvalidValue(
-            f'A lease of {duration.total_seconds():.0f} seconds would end '
-            'after the year 9999. Send a shorter duration.') from exc
+            f'A lease of {told_times.duration(duration)} would end after the '
+            'year 9999. Send a shorter duration.') from exc
     if hosts.bit_count() < count:
         return None
     margin = engine.conf.leases.cleaning_time * instants.SECOND

@@ -32,6 +32,7 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import facts
+from ironic_reservations.model import told_times
 
 #: The longest name of a claim.
 _NAME = 64
@@ -200,8 +201,9 @@ def check_lifetime(allowed: Limits, held: facts.Reservation,
     if (most and held.state is facts.State.RESERVED
             and end > max(latest, held.expires_at)):
         raise errors.ReservationLimit(
-            f'The reservation began at {held.created_at.isoformat()} and can '
-            f'be renewed until {latest.isoformat()}, {most} seconds later '
+            f'The reservation began at {told_times.moment(held.created_at)} '
+            f'and can be renewed until {told_times.moment(latest)}, '
+            f'{told_times.duration(most)} later '
             '([reservations] max_lifetime). Renew it until that time at most, '
             'use it, or lease a node.', limit='max_lifetime', allowed=most,
             used=int((held.expires_at - held.created_at).total_seconds()),

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import datetime
 import pathlib
 import re
 import string
@@ -24,6 +25,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from ironic_reservations.model import notices
+from ironic_reservations.model import told_times
 
 LOG = log.getLogger(__name__)
 
@@ -34,6 +36,8 @@ FOLDER = pathlib.Path(__file__).parents[1] / 'notice_templates'
 _UNSEEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f'
                      r'\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
 _LONGEST = 500
+#: What people read as times; programs have them in ``data`` in full.
+_TIMES = frozenset(('start_date', 'end_date', 'timestamp'))
 
 
 def line(conf: cfg.ConfigOpts, notice: notices.Notice) -> str:
@@ -92,5 +96,8 @@ def _values(notice: notices.Notice) -> Mapping[str, str]:
     payload = notice.payload
     told: dict[str, Any] = {**payload['data'], 'id': payload['id'],
                             'timestamp': payload['timestamp']}
+    for name in _TIMES & told.keys():
+        told[name] = told_times.moment(
+            datetime.datetime.fromisoformat(told[name]))
     return {name: '' if value is None else one_line(str(value))
             for name, value in told.items()}

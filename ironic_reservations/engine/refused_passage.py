@@ -22,6 +22,7 @@ from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import told_times
 
 
 def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
@@ -69,7 +70,7 @@ def _held(held: facts.Reservation | None, now: datetime.datetime) -> str:
         return 'leased'
     if held.state is not facts.State.RESERVED:
         return 'reserved'
-    return f'reserved until {held.expires_at.isoformat()}'
+    return f'reserved until {told_times.moment(held.expires_at)}'
 
 
 def _why_invalid(node_uuid: str, claim: admit.Claim,
@@ -81,8 +82,8 @@ def _why_invalid(node_uuid: str, claim: admit.Claim,
                 and booking.starts_at > now), None)
     if own is not None:
         return ('belongs to a lease that starts at '
-                f'{own.starts_at.isoformat()}. Use the node from that time '
-                'on.')
+                f'{told_times.moment(own.starts_at)}. Use the node from that '
+                'time on.')
     taken = held is not None and held.live(now) or any(
         booking.has_node(now) for booking in promised)
     return f'is not valid for node {node_uuid}, ' + (
@@ -95,7 +96,8 @@ def promised(node_uuid: str,
              since: datetime.datetime) -> errors.NodePromised:
     """Make the answer to one who would keep a lease from its node."""
     return errors.NodePromised(
-        f'Node {node_uuid} is promised to a lease from {since.isoformat()} '
+        f'Node {node_uuid} is promised to a lease from '
+        f'{told_times.moment(since)} '
         'on, and no other node was found for that lease. Use another node, or '
         'make a lease that ends before that time.', node_uuid=node_uuid,
         since=since.isoformat())
@@ -105,7 +107,7 @@ def maintained(node_uuid: str, windows: maintenance.Maintained,
                now: datetime.datetime) -> errors.NodeInMaintenance:
     """Make the answer to one who would use a node in its maintenance."""
     assert windows.until is not None
-    until = (f'until {windows.until.isoformat()}' if windows.until > now
+    until = (f'until {told_times.moment(windows.until)}' if windows.until > now
              else 'that is over, and is being taken out of maintenance')
     return errors.NodeInMaintenance(
         f'Node {node_uuid} is in a maintenance window {until}. Use another '

@@ -34,6 +34,7 @@ from ironic_reservations.engine import terms
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import pick
 
 
@@ -98,8 +99,8 @@ def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
     if obstacle is not None:
         raise errors.ExtensionRefused(
             f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{held.expires_at.isoformat()}; it can be renewed up to the '
-            'start of the maintenance at most.',
+            f'{told_times.moment(held.expires_at)}; it can be renewed up to '
+            'the start of the maintenance at most.',
             reasons=[obstacle.as_dict()])
     obstacle = pick.promise(node.uuid, occupancy, end)
     if obstacle is None:
@@ -108,6 +109,6 @@ def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
     if room.lost:
         raise errors.ExtensionRefused(
             f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{held.expires_at.isoformat()}; it can be renewed up to the '
-            'start of the lease at most.', reasons=[obstacle.as_dict()])
+            f'{told_times.moment(held.expires_at)}; it can be renewed up to '
+            'the start of the lease at most.', reasons=[obstacle.as_dict()])
     return room

@@ -40,6 +40,7 @@ from ironic_reservations.engine.placement import reservation_holds
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import pick
 
 #: How many nodes that cannot be held in Placement are found out one by one.
@@ -214,8 +215,8 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
     end = _lasts(engine, ask, made_at)
     if end <= made_at:
         raise errors.InvalidValue(
-            f'expires_at {end.isoformat()} has passed while a node was being '
-            'confirmed. Nothing was reserved. Send a later time.')
+            f'expires_at {told_times.moment(end)} has passed while a node was '
+            'being confirmed. Nothing was reserved. Send a later time.')
     if choice.free_until is not None and end > choice.free_until:
         # NOTE: the lease that starts there did not stand in the way of a
         # reservation that had been made at once.

@@ -19,6 +19,7 @@ import datetime
 from oslo_config import cfg
 
 from ironic_reservations import errors
+from ironic_reservations.model import told_times
 
 
 def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
@@ -38,16 +39,17 @@ def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
         seconds = (expires_at - now).total_seconds()
         if seconds <= 0:
             raise errors.InvalidValue(
-                f'expires_at {expires_at.isoformat()} is in the past; the '
-                f'time of the service is {now.isoformat()}. Send a later '
-                'time.')
+                f'expires_at {told_times.moment(expires_at)} is in the past; '
+                f'the time of the service is {told_times.moment(now)}. Send a '
+                'later time.')
         # NOTE: the request has been on its way for a while, so that the
         # shortest time may not be left in full.
         if seconds < limits.min_ttl - 1 or seconds > limits.max_ttl:
             raise errors.InvalidValue(
-                f'expires_at {expires_at.isoformat()} is {seconds:.0f} '
-                f'seconds from now; a reservation lasts from {limits.min_ttl} '
-                f'to {limits.max_ttl} seconds.')
+                f'expires_at {told_times.moment(expires_at)} is '
+                f'{told_times.duration(seconds)} from now; a reservation '
+                f'lasts from {told_times.duration(limits.min_ttl)} to '
+                f'{told_times.duration(limits.max_ttl)}.')
         return expires_at
     if ttl is None:
         ttl = max(limits.min_ttl, min(limits.default_ttl, limits.max_ttl))

@@ -22,6 +22,7 @@ import datetime
 from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import reasons
+from ironic_reservations.model import told_times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,8 +137,8 @@ def promise(uuid: str, occupancy: facts.Occupancy | None,
         return None
     return reasons.Reason(
         uuid, reasons.PROMISED,
-        f'is promised to a lease from {later.isoformat()} on, and no other '
-        'node was found for that lease', since=later)
+        f'is promised to a lease from {told_times.moment(later)} on, and no '
+        'other node was found for that lease', since=later)
 
 
 def maintenance(uuid: str, occupancy: facts.Occupancy | None,
@@ -151,7 +152,7 @@ def maintenance(uuid: str, occupancy: facts.Occupancy | None,
         return None
     return reasons.Reason(
         uuid, reasons.PROMISED,
-        f'is in maintenance from {later.isoformat()} on', since=later)
+        f'is in maintenance from {told_times.moment(later)} on', since=later)
 
 
 def why_not(ask: Ask, uuid: str, node: facts.Node | None,
@@ -209,7 +210,7 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
                                       'is reserved and in use')
             return reasons.Reason(
                 uuid, reasons.RESERVED,
-                f'is reserved until {held.expires_at.isoformat()}',
+                f'is reserved until {told_times.moment(held.expires_at)}',
                 held.expires_at)
     if occupancy is not None:
         leased = _leased(ask, uuid, occupancy.leased)
@@ -258,6 +259,6 @@ def _leased(ask: Ask, uuid: str,
     if leased.holder == ask.lease_reservation_id:
         return None
     until = '' if leased.until is None else (
-        f' until {leased.until.isoformat()}')
+        f' until {told_times.moment(leased.until)}')
     return reasons.Reason(uuid, reasons.LEASED, f'is leased{until}',
                           leased.until)

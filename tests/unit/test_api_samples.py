@@ -32,6 +32,7 @@ RESERVATIONS = '/v1/reservations'
 #: What differs from one run to the next, and what stands for it.
 _CHANGING = (
     (r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?\+00:00', '(time)'),
+    (r'20[0-4]\d-\d\d-\d\d \d\d:\d\d(:\d\d)? UTC', '(time)'),
     (r'req-[0-9a-f-]{36}', '(request)'),
 )
 #: The uuid that the client chooses in the samples from 1.1 on, and the one

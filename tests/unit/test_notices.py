@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pathlib
 import re
 import string
@@ -21,6 +22,8 @@ import string
 import testtools
 import yaml
 
+from ironic_reservations import conf
+from ironic_reservations.engine import notice_text
 from ironic_reservations.model import notices
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -61,3 +64,22 @@ class TestKinds(testtools.TestCase):
                 string.Template(path.read_text()).get_identifiers()}
         self.assertEqual(set(), {
             name for name in used if f'``${name}``' not in page})
+
+
+class TestText(testtools.TestCase):
+
+    def test_times_are_for_people(self):
+        """In whole seconds; programs read them in ``data``."""
+        payload = {'id': 'one', 'timestamp': '2026-03-02T09:30:12.120394'
+                                             '+00:00',
+                   'data': {'name': 'training', 'lease_id': 'l',
+                            'start_date': '2026-03-02T09:00:00+00:00',
+                            'end_date': '2026-03-06T17:00:01.473772+00:00'}}
+        notice = notices.Notice(
+            'row', 'one', notices.Channel.MAIL, 'anna', notices.Kind.STARTED,
+            'l', None, 'anna', payload, datetime.datetime.now(datetime.UTC))
+        written = notice_text.entry(conf.load(), notice)
+        self.assertIn('until 2026-03-06 17:00:01 UTC.', written)
+        self.assertIn('from 2026-03-02 09:00 UTC to 2026-03-06 17:00:01 UTC',
+                      written)
+        self.assertIn('Notice one of 2026-03-02 09:30:12 UTC.', written)

@@ -54,6 +54,7 @@ from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import told_times
 
 LOG = log.getLogger(__name__)
 
@@ -257,8 +258,9 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
             context.engine.conf, connection, notices.Kind.NO_SHOW, lease, now,
             f'{_count(bookings)} deployed since the lease has them. Deploy '
             f'them, or they are released, the first of them not before '
-            f'{released_at.isoformat()}.', _occurrence(now), released=False,
-            release_at=released_at.isoformat(), **_named(bookings))
+            f'{told_times.moment(released_at)}.', _occurrence(now),
+            released=False, release_at=released_at.isoformat(),
+            **_named(bookings))
     # NOTE: not before, so that it is told once whoever comes in between.
     context.tell(announce.NO_SHOW_WARNING,
                  _only(lease, {each.uuid for each in bookings}))

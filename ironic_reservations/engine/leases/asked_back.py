@@ -32,6 +32,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
+from ironic_reservations.model import told_times
 
 #: So many nodes are named.
 _NAMED = 100
@@ -96,15 +97,11 @@ def write(engine: Engine, connection: sa.Connection,
     for each in lessees:
         until = each.since - cleaning
         count = len(each.nodes)
-        hosts = (f'{count} of its hosts' if count > 1 else
-                 'one of its hosts')
         notices.write(
             engine.conf, connection, notices.Kind.ASKED_BACK, each.lease, now,
-            f'The project that owns {hosts} has leased '
-            f'{"them" if count > 1 else "it"} from '
-            f'{_shown(each.since)} on: the lease keeps what it was promised, '
-            f'and can be extended on {"them" if count > 1 else "it"} until '
-            f'{_shown(until)} at the latest.',
+            (_of_started if each.lease.start <= now else _of_planned)(
+                count, told_times.moment(each.since),
+                told_times.moment(until)),
             f'asked back by {each.owner.id} for {each.since.isoformat()}',
             nodes=count, node_uuids=list(each.nodes[:_NAMED]),
             back_at=each.since.isoformat(), extend_until=until.isoformat())
@@ -117,6 +114,19 @@ def tell(engine: Engine, lessees: Iterable[Lessee]) -> None:
                                     announce.ASKED_BACK)
 
 
-def _shown(moment: datetime.datetime) -> str:
-    return moment.isoformat(sep=' ', timespec='minutes').replace(
-        '+00:00', ' UTC')
+def _of_started(count: int, since: str, until: str) -> str:
+    hosts, them = (('one of its hosts', 'it') if count == 1
+                   else (f'{count} of its hosts', 'them'))
+    return (f'The project that owns {hosts} has leased {them} from {since} '
+            'on: the lease keeps what it was promised, and can be extended '
+            f'on {them} until {until} at the latest.')
+
+
+def _of_planned(count: int, since: str, until: str) -> str:
+    """Return what is told of a lease whose hosts may still be exchanged."""
+    hosts, them = (('a host that is planned', 'it') if count == 1
+                   else (f'{count} hosts that are planned', 'them'))
+    return (f'The project that owns {hosts} for the lease has leased {them} '
+            f'from {since} on: the lease keeps what it was promised, and can '
+            f'be extended beyond {until} only if there are other hosts for '
+            'it.')

@@ -45,6 +45,7 @@ from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
+from ironic_reservations.model import told_times
 
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
@@ -250,8 +251,9 @@ def _start(lease: leases.Lease, changes: leases.LeaseChange,
         return lease.start
     if lease_replan.started(lease, now):
         raise errors.LeaseFrozen(
-            f'The lease {lease.id} started at {lease.start.isoformat()}; its '
-            'start cannot be changed any more.')
+            f'The lease {lease.id} started at '
+            f'{told_times.moment(lease.start)}; its start cannot be changed '
+            'any more.')
     return lease_terms.start(changes.start, now)
 
 

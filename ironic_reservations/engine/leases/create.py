@@ -51,6 +51,7 @@ from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import offers
@@ -378,8 +379,8 @@ class _Request:
         if first == last:
             return refusal
         return errors.LeaseRefused(
-            f'No start from {lease_offers.shown(first)} until '
-            f'{lease_offers.shown(last)} was found. For the first of them: '
+            f'No start from {told_times.moment(first)} until '
+            f'{told_times.moment(last)} was found. For the first of them: '
             f'{refusal}', **refusal.details)
 
     def _demands(self, snapshot: snapshots.Snapshot, asked: leases.LeaseAsk,

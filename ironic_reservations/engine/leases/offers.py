@@ -27,6 +27,7 @@ from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import offers
@@ -183,7 +184,7 @@ def _apart(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
 def _told(kind: str, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
           nearest: bool = True) -> dict[str, Any]:
     start = ask.start or snapshot.now
-    window = f'from {shown(start)} until {shown(ask.end)}'
+    window = _window(start, ask.end)
     wanted = ' and '.join(
         f'{wish.least}' if wish.least == wish.most
         else f'{wish.least} to {wish.most}' for wish in ask.wishes)
@@ -209,7 +210,7 @@ def within_limits(kind: str, now: datetime.datetime,
 
     :param kind: whether it is shorter, or of fewer hosts.
     """
-    window = f'from {shown(ask.start or now)} until {shown(ask.end)}'
+    window = _window(ask.start or now, ask.end)
     counts = ' and '.join(str(wish.least) for wish in ask.wishes)
     return {'kind': kind, 'lease': body(ask), 'detail': (
         f'Within the limits, {counts} would be accepted {window}.')}
@@ -256,8 +257,5 @@ def date(moment: datetime.datetime) -> str:
     return moment.strftime('%Y-%m-%d %H:%M')
 
 
-def shown(moment: datetime.datetime) -> str:
-    """Return a moment as a sentence has it."""
-    seconds = moment.second or moment.microsecond
-    return moment.strftime('%Y-%m-%d %H:%M' + (':%S' if seconds else '')
-                           + ' UTC')
+def _window(start: datetime.datetime, end: datetime.datetime) -> str:
+    return f'from {told_times.moment(start)} until {told_times.moment(end)}'

@@ -26,6 +26,7 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import plans
@@ -99,11 +100,11 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
             'between': [offers.date(between.earliest), offers.date(later)],
             'duration': int((lease.end - lease.start).total_seconds())},
         'detail': 'It can be planned in a window that ends at '
-                  f'{offers.shown(later)}.'}]
+                  f'{told_times.moment(later)}.'}]
     return errors.LeaseRefused(
-        ' '.join([f'No start from {offers.shown(starts[0])} until '
-                  f'{offers.shown(starts[1])} was found. For the first of '
-                  f"them: {reason['detail']} The lease stays as it is.",
+        ' '.join([f'No start from {told_times.moment(starts[0])} until '
+                  f'{told_times.moment(starts[1])} was found. For the first '
+                  f"of them: {reason['detail']} The lease stays as it is.",
                   *(str(offer['detail']) for offer in made)]),
         reasons=[reason], offers=made)
 
@@ -112,7 +113,7 @@ def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None
                ) -> errors.LeaseRefused:
     made = [] if latest is None else [{
         'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
-        'detail': f'It can be extended until {offers.shown(latest)}.'}]
+        'detail': f'It can be extended until {told_times.moment(latest)}.'}]
     return errors.LeaseRefused(
         ' '.join([reason['detail'], 'The lease stays as it is.',
                   *(str(offer['detail']) for offer in made)]),
@@ -128,8 +129,8 @@ def of_window(place: int, host_id: int,
     detail = (
         f'Reservation {place} cannot keep host {host_id}, which is in the '
         f'maintenance window {window.window_id} from '
-        f'{offers.shown(window.starts_at)} until '
-        f'{offers.shown(window.ends_at)}.')
+        f'{told_times.moment(window.starts_at)} until '
+        f'{told_times.moment(window.ends_at)}.')
     return _unchanged({
         'code': plans.Cause.SHORTAGE.value, 'detail': detail,
         'reservation': place, 'hosts_short': 1, 'proved': True,
@@ -151,8 +152,8 @@ def of_overtaken(place: int, host_id: int, end: datetime.datetime,
     return _unchanged({
         'code': code, 'detail':
         f'Reservation {place} cannot keep host {host_id}, which cannot be '
-        f'used at present, until {offers.shown(end)}: another lease has been '
-        'promised it within that time, and '
+        f'used at present, until {told_times.moment(end)}: another lease has '
+        'been promised it within that time, and '
         + ('there is no other host for that one.' if cause.proved else
            'no other host was found for that one before the search stopped '
            'at its limit: the request may be possible.'),
@@ -208,15 +209,14 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
     demand = refused.demand
     count = demand.eligible.bit_count()
     usable = (demand.eligible & snapshot.usable).bit_count()
-    window = (f'from {offers.shown(instants.moment(demand.start))} until '
-              f'{offers.shown(instants.moment(demand.end))}')
+    window = (f'from {told_times.moment(instants.moment(demand.start))} until '
+              f'{told_times.moment(instants.moment(demand.end))}')
     code: str = refused.cause.value
     if usable and offers.nowhere_together(snapshot, demand, wanted.most):
         return NO_HOST_TAKES_ALL, (
             f'{subject[0].upper()}{subject[1:]} needs {wanted.most} instances '
-            'on one host '
-            '("affinity" is true), but no host has room for all of them, '
-            'not even an empty one. Leave "affinity" out.')
+            'on one host ("affinity" is true), but no host has room for all '
+            'of them, not even an empty one. Leave "affinity" out.')
     if not any(here is not None and (wanted.instances is not None
                                      or not here.host.node.compute)
                for here in snapshot.standings):
@@ -241,7 +241,7 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             f'Not enough room {window}: {subject} needs '
             f'{_counted(wanted.most, "instance")}; {_matching(usable)}, but '
             f'there is no room for {refused.short} of the instances'
-            + ('' if at is None else f' at {offers.shown(at)}')
+            + ('' if at is None else f' at {told_times.moment(at)}')
             + f', even if {_MOVABLE} are moved.' + until)
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
@@ -249,7 +249,7 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             f'Not enough hosts {window}: {subject} needs '
             f'{_counted(needed, "host")}; {_matching(usable)}, but '
             f'{_few(needed - refused.short)} of them can be free at '
-            f'{offers.shown(at)}, even if {_MOVABLE} are moved.' + until)
+            f'{told_times.moment(at)}, even if {_MOVABLE} are moved.' + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
             f'Not enough hosts {window}: {subject} needs '
@@ -284,7 +284,7 @@ def _lent(snapshot: snapshots.Snapshot,
 
 
 def _at_the_latest(until: datetime.datetime) -> str:
-    return f'until {offers.shown(until)} at the latest.'
+    return f'until {told_times.moment(until)} at the latest.'
 
 
 def _counted(amount: int, what: str) -> str:

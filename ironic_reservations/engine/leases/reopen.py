@@ -24,6 +24,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
+from ironic_reservations.model import told_times
 
 
 def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
@@ -48,8 +49,8 @@ def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
         if there.fix_at is None or there.fix_at <= now:
             raise errors.LeaseFrozen(
                 f'The dates of the lease {lease.id} are fixed: it starts at '
-                f'{lease.start.isoformat()}. Send "between", too, to leave '
-                'them open again.')
+                f'{told_times.moment(lease.start)}. Send "between", too, to '
+                'leave them open again.')
     first, latest = asked.between or (now, now)
     if asked.between is None and there is not None:
         first, latest = there.earliest, there.latest

@@ -24,6 +24,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
+from ironic_reservations.model import told_times
 
 #: What the reconciler is in the middle of.
 _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
@@ -78,9 +79,9 @@ def start(asked: datetime.datetime | None,
     # NOTE: clients send whole minutes, and mean the one that has begun.
     if asked < now.replace(second=0, microsecond=0):
         raise errors.InvalidValue(
-            f'start_date {asked.isoformat()} is in the past; the time of the '
-            f'service is {now.isoformat()}. Send "now" for a lease that '
-            'starts at once.')
+            f'start_date {told_times.moment(asked)} is in the past; the time '
+            f'of the service is {told_times.moment(now)}. Send "now" for a '
+            'lease that starts at once.')
     return asked
 
 
@@ -94,23 +95,24 @@ def check_window(allowed: limits.Limits, begin: datetime.datetime,
     """
     if end <= begin or end <= now:
         raise errors.InvalidValue(
-            f'end_date {end.isoformat()} is not after '
-            + (f'start_date {begin.isoformat()}.' if end <= begin
-               else f'now, which is {now.isoformat()}.')
+            f'end_date {told_times.moment(end)} is not after '
+            + (f'start_date {told_times.moment(begin)}.' if end <= begin
+               else f'now, which is {told_times.moment(now)}.')
             + ' Send a later end_date.')
     seconds = (end - begin).total_seconds()
     if allowed.max_duration and seconds > allowed.max_duration:
         raise errors.LeaseLimit(
-            f'The lease would last {seconds:.0f} seconds; the operator '
-            f'allows {allowed.max_duration}. Ask for a shorter lease.',
+            f'The lease would last {told_times.duration(seconds)}; the '
+            f'operator allows {told_times.duration(allowed.max_duration)}. '
+            'Ask for a shorter lease.',
             limit='max_duration', allowed=allowed.max_duration,
             asked=int(seconds))
     ahead = (end - now).total_seconds()
     if allowed.max_horizon and ahead > allowed.max_horizon:
         raise errors.LeaseLimit(
-            f'The lease would end {ahead:.0f} seconds from now; the operator '
-            f'allows {allowed.max_horizon}. Ask for a lease that ends '
-            'earlier.',
+            f'The lease would end {told_times.duration(ahead)} from now; the '
+            f'operator allows {told_times.duration(allowed.max_horizon)}. Ask '
+            'for a lease that ends earlier.',
             limit='max_horizon', allowed=allowed.max_horizon,
             asked=int(ahead))
 
@@ -128,7 +130,8 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
         raise errors.LeaseLimit(
             f'The lease has been extended {lease.extensions} times since its '
             f'start, and [leases] max_extensions allows {most}. It still ends '
-            f'at {end.isoformat()}. Make another lease that starts then.',
+            f'at {told_times.moment(end)}. Make another lease that starts '
+            'then.',
             limit='max_extensions', allowed=most, used=lease.extensions,
             asked=1)
     notice = allowed.extension_notice
@@ -136,8 +139,9 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
     if left < notice:
         latest = end - datetime.timedelta(seconds=notice)
         raise errors.LeaseLimit(
-            f'The lease ends at {end.isoformat()}, and could be extended '
-            f'until {latest.isoformat()}, {notice} seconds before '
+            f'The lease ends at {told_times.moment(end)}, and could be '
+            f'extended until {told_times.moment(latest)}, '
+            f'{told_times.duration(notice)} before '
             '([leases] extension_notice). Make another lease for the time '
             'after it.', limit='extension_notice', allowed=notice, asked=left)
 
@@ -151,10 +155,10 @@ def check_flexible(flexible: leases.Flexible,
     """
     if first + flexible.duration > flexible.latest:
         raise errors.InvalidValue(
-            f'A lease of {flexible.duration.total_seconds():.0f} seconds that '
-            f'starts at {first.isoformat()} at the earliest does not end '
-            f'before {flexible.latest.isoformat()}. Send a longer window in '
-            '"between", or a shorter "duration".')
+            f'A lease of {told_times.duration(flexible.duration)} that starts '
+            f'at {told_times.moment(first)} at the earliest does not end '
+            f'before {told_times.moment(flexible.latest)}. Send a longer '
+            'window in "between", or a shorter "duration".')
 
 
 def between(conf: cfg.ConfigOpts, earliest: datetime.datetime,
@@ -185,8 +189,9 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
             seconds=conf.leases.before_end_time))
     if not begin <= asked <= end:
         raise errors.InvalidValue(
-            f'before_end_date {asked.isoformat()} is not within the lease, '
-            f'which lasts from {begin.isoformat()} until {end.isoformat()}. '
+            f'before_end_date {told_times.moment(asked)} is not within the '
+            f'lease, which lasts from {told_times.moment(begin)} until '
+            f'{told_times.moment(end)}. '
             'Send a date within it, or leave it out.')
     return asked
 

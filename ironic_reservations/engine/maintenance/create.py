@@ -44,6 +44,7 @@ from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import displace
 from ironic_reservations.planner import standing
@@ -159,15 +160,17 @@ class _Plan:
         start = max(ask.starts_at or self._now, self._now)
         if ask.ends_at.year > instants.LAST_YEAR:
             raise errors.InvalidValue(
-                f'ends_at: {ask.ends_at.isoformat()} is too late; years until '
-                f'{instants.LAST_YEAR} are taken.')
+                f'ends_at: {told_times.moment(ask.ends_at)} is too late; '
+                f'years until {instants.LAST_YEAR} are taken.')
         if ask.ends_at <= start:
             raise errors.InvalidValue(
-                f'ends_at: the maintenance ends at {ask.ends_at.isoformat()}, '
-                f'which is not after its start at {start.isoformat()}. Send '
-                'a later end.')
+                'ends_at: the maintenance ends at '
+                f'{told_times.moment(ask.ends_at)}, '
+                f'which is not after its start at {told_times.moment(start)}. '
+                'Send a later end.')
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes()
+        self._names = {node.uuid: node.name or node.uuid for node in nodes}
         self._snapshot = engine.snapshots.snapshot(engine.database,
                                                    self._now)
         self._ground = ground_module.look(engine, self._snapshot, nodes)
@@ -236,8 +239,8 @@ class _Plan:
                     ) >= instants.instant(_TOO_LATE):
                 raise errors.InvalidValue(
                     f'ends_at: node {uuid} is waited for until '
-                    f'{free.isoformat()}, and a maintenance that lasts as '
-                    'long as this one would end too late then; years until '
+                    f'{told_times.moment(free)}, and a maintenance that lasts '
+                    'as long as this one would end too late then; years until '
                     f'{instants.LAST_YEAR} are taken. Send an earlier end, or '
                     'leave this node out.')
             start, end = free, end + (free - start)
@@ -294,7 +297,7 @@ class _Plan:
             told.extend(reasons.Reason(
                 uuid, reasons.MAINTENANCE,
                 f'is in the maintenance window {each.window_id} until '
-                f'{each.ends_at.isoformat()}', each.ends_at)
+                f'{told_times.moment(each.ends_at)}', each.ends_at)
                 for each in windows if each.starts_at < own.ends_at
                 and (each.late(self._now) or each.ends_at > own.starts_at))
         if not self._ask.force:
@@ -302,9 +305,10 @@ class _Plan:
                 told.extend(map(_why_bound, bound))
             told.extend(reasons.Reason(
                 row.node_uuid, reasons.PROMISED,
-                f'is promised to a lease from {row.starts_at.isoformat()} '
-                f'until {row.ends_at.isoformat()}, and no other node was '
-                'found for it', row.ends_at, row.starts_at)
+                'is promised to a lease from '
+                f'{told_times.moment(row.starts_at)} '
+                f'until {told_times.moment(row.ends_at)}, and no other node '
+                'was found for it', row.ends_at, row.starts_at)
                 for row in self._stays)
         moves = [Booked(row, to) for row, to
                  in self._difference.homes.items()]
@@ -338,9 +342,12 @@ class _Plan:
         first = min((self._window_of[uuid] for uuid in own),
                     key=lambda each: each.starts_at)
         more = f' and {len(own) - 1} more' if len(own) > 1 else ''
-        return (f'Node {first.node_uuid}{more} of it will be in maintenance '
-                f'from {first.starts_at.isoformat()} until '
-                f'{first.ends_at.isoformat()}: {self._ask.reason}')
+        after = ('' if lease.end > first.starts_at else
+                 ', after the lease, which cannot be extended into it')
+        return (f'Node {self._names[first.node_uuid]}{more} of it will be in '
+                f'maintenance from {told_times.moment(first.starts_at)} until '
+                f'{told_times.moment(first.ends_at)}{after}: '
+                f'{self._ask.reason}')
 
     def commit(self) -> list[leases.Lease]:
         """Write what has been planned, with notices to owners of leases.
@@ -362,7 +369,8 @@ class _Plan:
 
 
 def _why_bound(bound: ground_module.Bound) -> reasons.Reason:
-    until = '' if bound.until is None else f' until {bound.until.isoformat()}'
+    until = ('' if bound.until is None
+             else f' until {told_times.moment(bound.until)}')
     code, told = {
         ground_module.Kind.LEASE: (reasons.LEASED, f'is leased{until}'),
         ground_module.Kind.RESERVATION: (

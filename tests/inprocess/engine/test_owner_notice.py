@@ -27,6 +27,7 @@ from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.leases import pull
 from ironic_reservations.engine.maintenance import create as maintenance
 from ironic_reservations.model import leases
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import planning
 from tests import leasing
 from tests import servers
@@ -531,11 +532,28 @@ class TestAskedBack(world.TestCase):
              leasing.at(3.5).isoformat()),
             tuple(data[key] for key in ('nodes', 'node_uuids', 'back_at',
                                         'extend_until')))
-        self.assertIn('until 2', data['reason'])
+        self.assertIn('The project that owns one of its hosts has leased it '
+                      f'from {told_times.moment(leasing.at(4))} on',
+                      data['reason'])
+        self.assertIn('extended on it until '
+                      f'{told_times.moment(leasing.at(3.5))} at the latest.',
+                      data['reason'])
         self.assertIn((lease.id, 'asked_back'), self.told)
         self.leasing.change(lease, end=3.5)
         self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
                           end=3.6)
+
+    def test_whose_hosts_may_still_be_exchanged(self):
+        """It is not told that it keeps this very host."""
+        lease = self.leasing.create(1, 3)
+        self.owners(4, 10)
+        ((told, data),) = self.notices()
+        self.assertEqual(lease.id, told)
+        self.assertIn('owns a host that is planned for the lease has leased '
+                      f'it from {told_times.moment(leasing.at(4))} on',
+                      data['reason'])
+        self.assertIn(f'beyond {told_times.moment(leasing.at(3.5))} only if '
+                      'there are other hosts for it.', data['reason'])
 
     def test_when_the_owner_changes_its_lease(self):
         """Told once of each time, and not of a change that is none."""

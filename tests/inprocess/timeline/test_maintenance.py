@@ -20,6 +20,7 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import renew
 from ironic_reservations.engine.leases import create as lease_create
@@ -27,6 +28,7 @@ from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import ground
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import told_times
 from tests import leasing
 from tests import servers
 from tests import strategies
@@ -322,9 +324,32 @@ class TestNotices(MaintenanceTestCase):
         self.book(1, 2, bound, force=True)
         ((lease_id, payload),) = self._told()
         self.assertEqual(lease.id, lease_id)
-        self.assertIn(f'Node {bound} of it will be in maintenance from '
-                      f'{leasing.at(1).isoformat()} until '
-                      f'{leasing.at(2).isoformat()}: New firmware', payload)
+        with self.engine.database.read() as connection:
+            name = db_nodes.read_nodes(connection)[bound].name or bound
+        self.assertIn(f'Node {name} of it will be in maintenance from '
+                      f'{told_times.moment(leasing.at(1))} until '
+                      f'{told_times.moment(leasing.at(2))}: New firmware',
+                      payload)
+
+    def test_owner_of_a_lease_that_is_waited_for(self) -> None:
+        """Its nodes are in maintenance after it, and it cannot last longer.
+
+        That is booked, and told, before the lease is over.
+        """
+        self.leasing.hosts(1)
+        self.leasing.create(None, 3)
+        self.leasing.bind()
+        lease = self.leasing.all()[0]
+        (bound,) = self.leasing.nodes(lease)
+        self.book(1, 2, bound, drain=True)
+        ((lease_id, payload),) = self._told()
+        self.assertEqual(lease.id, lease_id)
+        self.assertIn(
+            f'from {told_times.moment(leasing.at(3))} until '
+            f'{told_times.moment(leasing.at(4))}, after the lease, which '
+            'cannot be extended into it: New firmware', payload)
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
+                          end=3.5)
 
     def _told(self) -> list[tuple[str, str]]:
         with self.engine.database.read() as connection:
