@@ -24,6 +24,7 @@ from ironic_reservations.db import changes
 from ironic_reservations.db import claims
 from ironic_reservations.db import enforcement_terms
 from ironic_reservations.db import holds
+from ironic_reservations.db import lease_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
 from ironic_reservations.db import maintenance
@@ -77,9 +78,9 @@ def _of_leases(now: datetime.datetime) -> dict[str, Query]:
         'leases that wait for a node': lambda c: lease_work.wake(
             c, ['not there'], now),
         'nodes of leases': lease_work.read_concerned,
-        'request served before': lambda c: leases.read_requested(c, 'key'),
+        'request served before': lambda c: lease_requests.read(c, 'key'),
         'keys to forget': lambda c: claims.read_over(
-            c, 'lease request ', now, 1000),
+            c, lease_requests.PREFIX, now, 1000),
         'leases to fix': lambda c: open_dates.read_to_fix(c, now, 100),
         'leases with open dates': lambda c: open_dates.read_loose(
             c, now, now, now + _DAY, 100),

@@ -12,7 +12,7 @@
 
 """Rows of ``claims``: which process does what one must do for all.
 
-And what must be done once only: by whom it has been.
+Those of :mod:`.lease_requests` tell by whom something was done once for all.
 """
 
 from __future__ import annotations
@@ -76,14 +76,6 @@ def drop(connection: sa.Connection, name: str, owner: str) -> None:
     """Give a piece of work back."""
     connection.execute(sa.delete(tables.claims).where(
         _c.name == name, _c.owner == owner))
-
-
-def read_owner(connection: sa.Connection, name: str,
-               now: datetime.datetime) -> str | None:
-    """Read whose a piece of work is; ``None``: nobody's."""
-    # SELECT owner FROM claims WHERE name = ? AND expires_at > ?
-    return connection.execute(sa.select(_c.owner).where(
-        _c.name == name, _c.expires_at > now)).scalar_one_or_none()
 
 
 def read_over(connection: sa.Connection, prefix: str,

@@ -228,15 +228,6 @@ def _whole(connection: sa.Connection,
         for row in rows]
 
 
-def read_requested(connection: sa.Connection,
-                   request_key: str) -> tuple[str, str] | None:
-    """Read which lease a request made, and the digest of that request."""
-    row = connection.execute(
-        sa.select(_s.id, _s.request_digest)
-        .where(_s.request_key == request_key)).one_or_none()
-    return None if row is None else (row[0], row[1])
-
-
 def read_starting(connection: sa.Connection, after: datetime.datetime,
                   until: datetime.datetime
                   ) -> list[tuple[str, datetime.datetime, str | None]]:

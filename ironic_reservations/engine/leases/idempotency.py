@@ -18,6 +18,7 @@ held back; so that the key is kept in a row of its own for a while.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import hashlib
@@ -29,6 +30,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_requests as db_requests
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
@@ -38,10 +40,6 @@ LOG = log.getLogger(__name__)
 #: How long a key is kept, whatever becomes of its lease: for longer than
 #: anything holds back a request.
 KEPT = datetime.timedelta(days=1)
-_PREFIX = 'lease request '
-#: As long as the name of a claim may be.  What that leaves of a digest, 200
-#: bits, is more than enough that no two are the same.
-_NAME = 64
 #: How many keys one transaction forgets; the rest is for the next pass.
 _BATCH = 1000
 
@@ -88,20 +86,27 @@ def served_before(engine: Engine, key: str | None,
         return None
     now = engine.clock()
     with engine.database.snapshot() as connection:
-        found = db_leases.read_requested(connection, key)
-        if found is None:
-            gone = db_claims.read_owner(connection, _name(key), now)
-            if gone is None:
-                return None
-            raise errors.IdempotencyKeyReused(
-                'The request with this Idempotency-Key made the lease '
-                f'{gone}, which has been deleted since. To make another '
-                'lease, send the request with a new key.')
-        if found[1] != digest:
-            raise errors.IdempotencyKeyReused(
-                'The same Idempotency-Key was sent with a different request '
-                'before. Send each request with its own key.')
-        served = db_leases.read(connection, (found[0],))
+        made = db_requests.read(connection, key)
+        if made is not None and made.digest is not None:
+            return _served(connection, made, digest)
+    if made is None or made.until is None:
+        return None
+    if made.until > now:
+        raise errors.IdempotencyKeyReused(
+            'The request with this Idempotency-Key made the lease '
+            f'{made.lease_id}, which has been deleted since. To make another '
+            'lease, send the request with a new key.')
+    _delete(engine, [db_requests.name_of(key)], now)
+    return None
+
+
+def _served(connection: sa.Connection, made: db_requests.Made,
+            digest: str | None) -> leases.Lease | None:
+    if made.digest != digest:
+        raise errors.IdempotencyKeyReused(
+            'The same Idempotency-Key was sent with a different request '
+            'before. Send each request with its own key.')
+    served = db_leases.read(connection, (made.lease_id,))
     return served[0] if served else None
 
 
@@ -110,31 +115,33 @@ def keep(engine: Engine, connection: sa.Connection, key: str | None,
     """Keep the key of a request, in the transaction that makes its lease.
 
     :param planned_at: when :func:`served_before` had not been served yet.
-    :raises Conflict: it has been served meanwhile.
+    :raises Conflict: it may have been served meanwhile.
+    :raises oslo_db.exception.DBDuplicateEntry: it has been.
     """
     if key is None:
         return
     now = engine.clock()
     # NOTE: a process that stood still for so long would not find the key of
     # another one any more.
-    if planned_at + KEPT <= now or not db_claims.take(
-            connection, _name(key), lease_id, now, now + KEPT):
-        raise db_connection.Conflict('the request may have been served')
+    if planned_at + KEPT <= now:
+        raise db_connection.Conflict('it was planned days ago')
+    db_requests.insert(connection, key, lease_id, now + KEPT)
 
 
 def forget(engine: Engine) -> None:
     """Delete keys that have been kept for long enough."""
     now = engine.clock()
     with engine.database.read() as connection:
-        over = db_claims.read_over(connection, _PREFIX, now, _BATCH)
-    if not over:
-        return
+        over = db_claims.read_over(connection, db_requests.PREFIX, now,
+                                   _BATCH)
+    if over:
+        _delete(engine, over, now)
+
+
+def _delete(engine: Engine, names: Sequence[str],
+            now: datetime.datetime) -> None:
     try:
         with engine.database.write() as connection:
-            db_claims.delete_over(connection, over, now)
+            db_claims.delete_over(connection, names, now)
     except db_connection.Conflict as exc:
         LOG.debug('Keys of requests are forgotten later: %s', exc)
-
-
-def _name(key: str) -> str:
-    return f'{_PREFIX}{key}'[:_NAME]
