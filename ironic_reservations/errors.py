@@ -402,8 +402,8 @@ class KeystoneUnavailable(ReservationError):
     retry_after = 5
 
     def __init__(self, message: str = (
-            'Keystone, which knows the users, does not answer as it should. '
-            'Try again; if this continues, tell the operator.'),
+            'Keystone did not answer, or answered with an error. Try again; '
+            'if this continues, tell the operator.'),
             **details: Any) -> None:
         super().__init__(message, **details)
 

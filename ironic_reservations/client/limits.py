@@ -73,6 +73,6 @@ class LimitsManager(base.Manager[Limits]):
                                                      params=asked)
         except (exc.NotFound, errors.NotServed) as error:
             raise errors.NotServed(
-                'The service does not tell limits: that came with version '
+                'The service does not show limits: they came with version '
                 f'{SINCE} of the reservation API.') from error
         return Limits(self, cast(dict[str, Any], found), loaded=True)

@@ -82,8 +82,8 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
         return upgradecheck.Result(
             upgradecheck.Code.WARNING,
-            f'With {url.drivername} nothing limits how long the answer of a '
-            'database is waited for that has been stopped. Use '
+            f'With {url.drivername}, nothing limits the wait for an answer '
+            'from a stopped database. Use '
             f'{_DRIVERS.get(url.get_backend_name(), "another driver")} in '
             '[database] connection.')
 

@@ -46,16 +46,15 @@ api_opts = [
                      '/reservation/calendar/. If false, everything below that '
                      'path is 404.'),
     cfg.StrOpt('calendar_rack_property', default='',
-               help='The property that names the rack of a host: a '
-                    'capability of the host or, where it has none of that '
-                    'name, a property of the node in Ironic. The calendar '
-                    'then shows the hosts of a class rack by rack, to '
-                    'everybody who may see the calendar. If empty, it does '
-                    'not.'),
+               help='The property that names the rack of a host: a capability '
+                    'of the host or, if the host has no such capability, a '
+                    'property of the node in Ironic. The calendar then shows '
+                    'the hosts of a class rack by rack, to everybody who may '
+                    'see the calendar. If empty, it shows no racks.'),
     cfg.IntOpt('calendar_session_time', default=28800, min=60,
-               help='How long a user who has signed in to the calendar stays '
-                    'signed in, in seconds, with auth_strategy http_basic. '
-                    'With keystone, it is as long as its tokens last.'),
+               help='Duration of a session of the calendar, in seconds, with '
+                    'auth_strategy http_basic. With keystone, a session lasts '
+                    'as long as its token.'),
     cfg.IntOpt('max_limit', default=1000, min=1,
                help='The maximum number of reservations in one page of a '
                     'list.'),

@@ -58,8 +58,8 @@ leases_opts = [
                help='Interval, in seconds, at which leases that are due are '
                     'fixed.'),
     cfg.IntOpt('queue_interval', default=10, min=1,
-               help='Interval, in seconds, at which an earlier start is '
-                    'looked for, for leases that are queued.'),
+               help='Interval, in seconds, at which the reconciler looks for '
+                    'earlier starts of queued leases.'),
     cfg.BoolOpt('project_limits', default=True,
                 help='Whether projects are limited: by max_duration, '
                      'max_horizon and the options of this section that end '
@@ -94,13 +94,13 @@ leases_opts = [
                     'after its start. Each change to a later end counts. 0 '
                     'sets no limit.'),
     cfg.IntOpt('owner_notice', default=0, min=0,
-               help='Time, in seconds, within which the project that is the '
-                    'owner of a node in Ironic can have it back from other '
-                    'projects: these are promised the node only for leases '
-                    'that end, with cleaning_time, so long from now at the '
-                    'latest. Must be more than cleaning_time, or nodes with '
-                    'an owner are leased to their owners only. With 0, '
-                    'owners have no precedence.'),
+               help='Notice period, in seconds, within which the project that '
+                    'owns a node in Ironic can have it back from other '
+                    'projects: these get the node only for leases that end, '
+                    'including cleaning_time, within this time from now. It '
+                    'must be longer than cleaning_time; otherwise, nodes with '
+                    'an owner are leased to their owners only. With 0, owners '
+                    'have no precedence.'),
     cfg.IntOpt('max_leases_per_project', default=200, min=0,
                help='Maximum number of leases of a project that are not over. '
                     '0 sets no limit.'),
@@ -116,7 +116,7 @@ leases_opts = [
             help='Maximum number of hosts of a resource class, as Ironic '
                  'names it, that a project may have leased at the same time, '
                  'by class. A reservation counts for each class that its '
-                 'properties do not rule out with $resource_class. Classes '
+                 'properties do not exclude with $resource_class. Classes '
                  'that are not named have no limit of their own.'),
     cfg.Opt('max_host_hours_per_class', type=types.Dict(types.Integer(min=1)),
             default={}, sample_default='gold:500',
@@ -145,12 +145,11 @@ leases_opts = [
                help='What happens to deployed nodes at the end of a lease.'),
     cfg.Opt('no_show_after', type=types.Dict(types.Integer(min=1)),
             default={}, sample_default='CUSTOM_GOLD:14400,*:86400',
-            help='Time, in seconds, by resource class, after which a node '
-                 'that a lease has, and that nobody has deployed although it '
-                 'could be all the time, is released; "*" stands for all '
-                 'other classes. Nodes of classes that are not named are kept '
-                 'until the end of the lease. By default, no node is '
-                 'released.'),
+            help='Time, in seconds, by resource class, after which a lease '
+                 'releases a node that could have been deployed for all of '
+                 'that time, and was not; "*" stands for all other classes. '
+                 'Nodes of classes that are not named are kept until the end '
+                 'of the lease. By default, no node is released.'),
     cfg.IntOpt('no_show_warn_before', default=3600, min=0,
                help='Time, in seconds, between the notification '
                     'lease.no_show_warning and the release of a node, which '

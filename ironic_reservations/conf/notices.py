@@ -77,9 +77,9 @@ notices_opts = [
                      'credentials in [ironic]. Their user must be allowed '
                      'to read users, as a reader of the system is.'),
     cfg.IntOpt('mail_interval', default=3600, min=60, max=86400,
-               help='Time, in seconds, for which a person gets one mail at '
-                    'most, with all notices that have come up, unless one '
-                    'of them is urgent: that one is mailed at once.'),
+               help='Minimum time, in seconds, between two mails to a person, '
+                    'each with all notices since the last one. Urgent notices '
+                    'are mailed at once.'),
     cfg.IntOpt('mail_gather_time', default=60, min=0,
                help='Time, in seconds, for which a notice that is not urgent '
                     'waits for others to be mailed with it.'),

@@ -39,10 +39,9 @@ reservations_opts = [
             default={}, sample_default='gold:2',
             help='Maximum number of unused reservations of nodes of a '
                  'resource class, as Ironic names it, that a project may '
-                 'have, by class. Nodes of a class of which it has as many '
-                 'are passed over. Classes that are not named have no limit '
-                 'of their own. Applies to the same callers as '
-                 'max_per_project.'),
+                 'have, by class. Nodes of a class whose limit is reached are '
+                 'skipped. Classes that are not named have no limit of their '
+                 'own. Applies to the same callers as max_per_project.'),
     cfg.IntOpt('max_lifetime', default=604800, min=0,
                help='Time, in seconds, from its creation, for which an unused '
                     'reservation can be renewed, however often. 0 sets no '

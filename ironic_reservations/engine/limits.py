@@ -179,9 +179,9 @@ def class_limit(allowed: Limits,
     name, used = min(full.items())
     most = allowed.max_per_class[name]
     return errors.ReservationLimit(
-        'No node can be reserved that is not of a class of which the project '
-        'has as many reservations that have not been used yet as it may '
-        '([reservations] max_per_class): '
+        'The project may reserve no more nodes of some classes '
+        '([reservations] max_per_class), and no other node can be reserved. '
+        'Unused reservations: '
         + ', '.join(f'{count} of {each}' for each, count in sorted(
             full.items()))
         + '. Use or delete one of them first, or ask for nodes of other '

@@ -47,7 +47,7 @@ from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 
-_STAYS = 'Its effect could not be undone; the operator has been told'
+_STAYS = 'Its effect could not be undone; the operator has been informed'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +101,8 @@ def told_if_lost(passage: passages.Passage) -> Iterator[None]:
             f'Ironic carried out the request for node {passage.node_uuid}, '
             'but the request was held up for so long that the node may be '
             'promised to somebody else by now, and the database of the '
-            'reservations does not tell. The operator has been told. Check '
-            'who has the node before you use it.') from exc
+            'reservations cannot be asked. The operator has been informed. '
+            'Check who has the node before you use it.') from exc
 
 
 def settle(engine: Engine, passage: passages.Passage,

@@ -323,9 +323,9 @@ def write_later(engine: Engine, passage: Passage,
     :param write: does it.
     :param exc: why it could not be done now.
     """
-    LOG.warning('What became of a request for node %s could not be written '
-                'down. It is tried again every few seconds, and then left to '
-                'the reconciler: %s', passage.node_uuid, exc)
+    LOG.warning('The outcome of a request for node %s could not be recorded. '
+                'The process tries again every few seconds, and then leaves '
+                'it to the reconciler: %s', passage.node_uuid, exc)
     engine.unwritten.leave(_kept_until(engine, passage), write)
 
 

@@ -170,5 +170,5 @@ def view(nodes: Mapping[str, facts.Node],
 
 def _full(node: facts.Node) -> reasons.Reason:
     return reasons.Reason(
-        node.uuid, CLASS_LIMIT, 'is of a class of which the project has as '
-        'many unused reservations as it may')
+        node.uuid, CLASS_LIMIT, 'is of a class of which the project may have '
+                                'no more unused reservations')

@@ -79,8 +79,8 @@ class Uncertain:
                 # NOTE: once for each cause, not in every pass.
                 if self._waits.get(row.id) != why:
                     LOG.warning(
-                        'It is not known what became of a request for node '
-                        '%s, which is promised to nobody until it is: %s',
+                        'The outcome of a request for node %s is not known, '
+                        'and the node is promised to nobody until it is: %s',
                         row.node_uuid, why)
         self._waits = waits
 
@@ -146,8 +146,8 @@ class Uncertain:
                 node: facts.Node | None) -> str | None:
         if passages.settle(self._engine, row, node) and row.due(
                 self._engine.clock(), 0, 0):
-            LOG.info('It is known now what became of a request for node %s: '
-                     'it is %s', row.node_uuid,
+            LOG.info('The outcome of a request for node %s is known now: it '
+                     'is %s', row.node_uuid,
                      'gone' if node is None else node.provision_state)
         return None
 

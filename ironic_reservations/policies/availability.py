@@ -25,8 +25,8 @@ _rules = [
         name=NAME % 'get',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='Show how many hosts are free at which times, without '
-                    'their names.',
+        description='Show the numbers of free hosts over time, without the '
+                    'names of hosts.',
         operations=[{'path': '/v1/availability', 'method': 'GET'}]),
 ]
 

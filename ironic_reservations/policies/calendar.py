@@ -25,26 +25,27 @@ _rules = [
         name=NAME % 'get',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='See when how many hosts are free, and when each host is '
-                    'had by somebody. Leases that the caller may not list '
-                    'have no id, name or project there.',
+        description='See the numbers of free hosts over time, and when each '
+                    'host is taken. Leases that the caller may not list are '
+                    'shown without id, name and project.',
         operations=[{'path': '/v1/calendar', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'get_hosts',
         check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
-        description='See in the calendar the name, the node and the state in '
-                    'Ironic of every host. Without it a caller sees those of '
-                    'hosts that its project owns, rents or has in a lease.',
+        description='See the name, the node and the provision state of every '
+                    'host in the calendar. Without this rule, a caller sees '
+                    'them only for hosts that its project owns, is the lessee '
+                    'of, or has in a lease.',
         operations=[{'path': '/v1/calendar?rows=true', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'token',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='Make, and revoke, a token by which a calendar program '
-                    "reads the leases of the caller's project. It is asked "
-                    'again, with the roles that the user has then, whenever '
-                    'a token is used, and so is reservation:lease:list.',
+        description='Make and revoke a token with which a calendar program '
+                    "reads the leases of the caller's project. Whenever the "
+                    'token is used, this rule and reservation:lease:list are '
+                    "checked again, with the user's roles at that time.",
         operations=[{'path': '/v1/calendar/token', 'method': 'POST'},
                     {'path': '/v1/calendar/token', 'method': 'GET'},
                     {'path': '/v1/calendar/token', 'method': 'DELETE'},

@@ -67,12 +67,12 @@ _rules = [
         name=NAME % 'get_allocation_times',
         check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
-        description='Show at which times hosts are promised, but not to '
-                    'which lease: with this rule alone, a caller gets null '
-                    'for each lease, and for each reservation an id that is '
-                    'the same on all of its hosts and proves nothing. '
-                    'Whoever sees the calendars of blazar-dashboard needs '
-                    'this rule and reservation:host:get.',
+        description='Show at which times hosts are promised, but not to which '
+                    'lease: with this rule alone, a caller gets null for each '
+                    'lease, and for each reservation an id that is the same '
+                    'on all of its hosts and proves nothing. The calendars of '
+                    'blazar-dashboard need this rule and '
+                    'reservation:host:get.',
         operations=[{'path': '/v1/os-hosts/allocations', 'method': 'GET'},
                     {'path': '/v1/os-hosts/{id}/allocation',
                      'method': 'GET'}],

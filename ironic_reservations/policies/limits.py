@@ -25,14 +25,14 @@ _rules = [
         name=NAME % 'get',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='See what the own project may have, and what of it is '
-                    'used.',
+        description="See the limits of the caller's own project, and their "
+                    'use.',
         operations=[{'path': '/v1/limits', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'get_all',
         check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
-        description='See the same of any project.',
+        description='See the limits of any project, and their use.',
         operations=[{'path': '/v1/limits?project={project}',
                      'method': 'GET'}]),
 ]

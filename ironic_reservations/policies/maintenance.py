@@ -25,8 +25,8 @@ _rules = [
         name=NAME % 'create',
         check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
-        description='Book nodes for maintenance, or see what that would '
-                    'move.',
+        description='Book nodes for maintenance, or see the effects in a dry '
+                    'run.',
         operations=[{'path': '/v1/maintenances', 'method': 'POST'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'get',
@@ -39,7 +39,7 @@ _rules = [
         name=NAME % 'delete',
         check_str=roles.SYSTEM_MEMBER,
         scope_types=['system', 'project'],
-        description='End a maintenance window, or take it back.',
+        description='End a maintenance window, or cancel it before its start.',
         operations=[{'path': '/v1/maintenances/{id}', 'method': 'DELETE'}]),
 ]
 

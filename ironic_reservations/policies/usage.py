@@ -25,14 +25,14 @@ _rules = [
         name=NAME % 'get',
         check_str=roles.ANY_READER,
         scope_types=['system', 'project'],
-        description='See the host hours that the own project was promised, '
-                    'and what of them was used.',
+        description="See the promised and the used host hours of the caller's "
+                    'own project.',
         operations=[{'path': '/v1/usage', 'method': 'GET'}]),
     policy.DocumentedRuleDefault(
         name=NAME % 'get_all',
         check_str=roles.SYSTEM_READER,
         scope_types=['system', 'project'],
-        description='See the same of any project, and of all.',
+        description='See the host hours of any project, and of all projects.',
         operations=[{'path': '/v1/usage?project={project}',
                      'method': 'GET'}]),
 ]

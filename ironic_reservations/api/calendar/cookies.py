@@ -87,8 +87,8 @@ def check_origin(environ: wsgi.Environ) -> None:
     """
     if environ.get('HTTP_SEC_FETCH_SITE', '') not in _SITES:
         raise errors.CsrfTokenInvalid(
-            'Another site had the browser send this request, so nothing was '
-            'done. Do it on the page of the calendar.')
+            'Another site made the browser send this request, so nothing was '
+            'done. Use the page of the calendar.')
 
 
 def check_csrf(environ: wsgi.Environ, value: str | None) -> None:
@@ -102,5 +102,5 @@ def check_csrf(environ: wsgi.Environ, value: str | None) -> None:
     if value is None or not hmac.compare_digest(shown, csrf(value).encode()):
         raise errors.CsrfTokenInvalid(
             f'The header {CSRF_HEADER} is missing, or is not the token of '
-            'this session, so nothing was done. Read the token anew from '
+            'this session, so nothing was done. Read the token again from '
             '"session", and send the request again.')

@@ -41,8 +41,8 @@ class OpenHouse:
         :raises InvalidValue: always.
         """
         raise errors.InvalidValue(
-            'This service authenticates nobody (auth_strategy is noauth), so '
-            'nobody can sign in. Use it as it is.')
+            'This service has no authentication (auth_strategy is noauth), so '
+            'there is no sign-in. Use it without one.')
 
     def look(self, value: str | None,
              environ: wsgi.Environ) -> sessions.Session:

@@ -149,8 +149,7 @@ class _Live(_Gauges):
          'Hosts that leases have now, by class, deployed or unused.',
          ('resource_class', 'state')),
         ('maintenance_waiting',
-         'Nodes whose maintenance waits for somebody who has them, or for '
-         'Ironic.', ()))
+         'Nodes whose maintenance waits for their users, or for Ironic.', ()))
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

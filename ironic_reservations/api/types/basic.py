@@ -103,8 +103,8 @@ class Instant(wtypes.UserType):
             return datetime.datetime.fromisoformat(
                 value.upper()).astimezone(datetime.UTC)
         except (ValueError, OverflowError) as exc:
-            raise ValueError(f'{expected}; {shown(value)} is not in the '
-                             'calendar') from exc
+            raise ValueError(f'{expected}; {shown(value)} is not a valid '
+                             'date') from exc
 
 
 class Seconds(wtypes.UserType):
@@ -148,7 +148,7 @@ class Traits(wtypes.UserType):
             raise ValueError(f'a list of traits is expected, not '
                              f'{shown(value)}')
         if len(value) > _MAX_TRAITS:
-            raise ValueError(f'at most {_MAX_TRAITS} traits are taken, not '
+            raise ValueError(f'at most {_MAX_TRAITS} traits are accepted, not '
                              f'{len(value)}')
         for item in value:
             if not isinstance(item, str) or not _TRAIT.fullmatch(item):
@@ -406,8 +406,8 @@ class Day(wtypes.UserType):
             raise ValueError('a day such as 2026-03-31 is expected, not '
                              f'{shown(value)}') from None
         if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
-            raise ValueError(f'years from {_FIRST_YEAR} to {_LAST_YEAR} are '
-                             f'taken, not {day.year}')
+            raise ValueError(f'a year from {_FIRST_YEAR} to {_LAST_YEAR} is '
+                             f'expected, not {day.year}')
         return day
 
 

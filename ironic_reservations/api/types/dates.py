@@ -49,8 +49,8 @@ def read(text: object) -> datetime.datetime | Literal['now']:
         else:
             if _FIRST_YEAR <= date.year <= _LAST_YEAR:
                 return date
-            raise ValueError(f'{text} is an invalid date; years from '
-                             f'{_FIRST_YEAR} to {_LAST_YEAR} are taken')
+            raise ValueError(f'{text} is an invalid date; a year from '
+                             f'{_FIRST_YEAR} to {_LAST_YEAR} is expected')
     shown = text[:_SHOWN] if isinstance(text, str) else type(text).__name__
     if isinstance(text, str) and not shown.isprintable():
         shown = ascii(shown)

@@ -170,7 +170,7 @@ def _checked(key: str) -> bool:
         # NOTE: Blazar's own words, which its clients know.
         raise errors.InvalidValue(
             f'Extra capability key too long: {basic.shown(key)} has '
-            f'{len(key)} characters; at most {_MAX_KEY} are taken.')
+            f'{len(key)} characters; at most {_MAX_KEY} are allowed.')
     if not key.strip() or not key.isprintable():
         raise errors.InvalidValue(
             f'{basic.shown(key)} cannot be the name of a capability. Use '

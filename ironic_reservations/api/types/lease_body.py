@@ -114,8 +114,8 @@ def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
         for name in ('duration', 'fix_before'):
             if basic.given(getattr(wanted, name)) is not None:
                 raise errors.InvalidValue(
-                    f'{name} is of a lease whose dates are open. Send '
-                    '"between", too, or leave it out.')
+                    f'{name} applies to leases with open dates only. Send '
+                    f'"between", too, or leave {name} out.')
         return None
     _check_no_dates(wanted)
     duration = basic.given(wanted.duration)
@@ -138,8 +138,8 @@ def _queue(wanted: Any, flexible: leases.Flexible | None) -> bool:
             'how late it may start. Leave "on_refusal" out.')
     if not queue and basic.given(wanted.priority) is not None:
         raise errors.InvalidValue(
-            'priority is of leases that wait. Send "on_refusal": "queue", '
-            'too, or leave it out.')
+            'priority applies to queued leases only. Send "on_refusal": '
+            '"queue", too, or leave priority out.')
     return queue
 
 
@@ -219,8 +219,8 @@ def _check_no_dates(wanted: Any) -> None:
     for name in ('start_date', 'end_date', 'start', 'end', 'before_end_date'):
         if basic.given(getattr(wanted, name)) is not None:
             raise errors.InvalidValue(
-                f'{name} sets a date, and "between", "duration" and '
-                '"fix_before" leave it open. Send one or the others.')
+                f'{name} sets a date; "between", "duration" and "fix_before" '
+                f'leave the dates open. Send either {name} or these.')
 
 
 def _read(datatype: Any, document: Any) -> Any:

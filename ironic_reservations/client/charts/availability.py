@@ -93,9 +93,9 @@ class AvailabilityChart:
             return
         yield text.Text()
         if not slots:
-            yield text.Text('No start in this time would do.', 'red')
+            yield text.Text('No start is possible in this period.', 'red')
             return
-        yield text.Text('The first starts in this time:')
+        yield text.Text('The first possible starts in this period:')
         for each in slots:
             start, end = (
                 times.shown(times.told(each[key]), self._local)

@@ -78,7 +78,7 @@ class LeasePlan:
                 plan['waiting'] and f'Waiting for: {plan["waiting"]}',
                 plan['degraded'] and 'Degraded: '
                 + (plan.get('degraded_reason')
-                   or 'the lease does not have all that it was promised.')
+                   or 'the lease has less than it was promised.')
                 + ' "reservation lease set --heal" plans it again.'):
             if told:
                 yield text.Text(told, 'bold red')
@@ -179,7 +179,7 @@ def _reservation(reservation: Mapping[str, Any],
                           for node in reservation['nodes']
                           if node.get('lent_until') == until)
         yield text.Text(
-            f'Lent by another project, as of now until '
+            'Lent by another project, at present until '
             f'{times.shown(times.told(until), local)} at the latest: {those}')
 
 

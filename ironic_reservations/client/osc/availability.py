@@ -53,16 +53,16 @@ class ShowAvailability(chart_command.ChartCommand):
             metavar='<time>',
             type=chart_command.instant,
             dest='start',
-            help='Start of the time to look at: "2030-01-31 12:00" (UTC), ISO '
-                 '8601 with a zone, or +4h, which is four hours from now. '
-                 'Default is now.')
+            help='Start of the period: "2030-01-31 12:00" (UTC), ISO 8601 '
+                 'with a zone, or +4h, which is four hours from now. Default '
+                 'is now.')
         parser.add_argument(
             '--until',
             metavar='<time>',
             type=chart_command.instant,
             dest='end',
-            help='End of the time to look at. Default is set by the service: '
-                 '30 days after the start.')
+            help='End of the period. Default is set by the service: 30 days '
+                 'after the start.')
         parser.add_argument(
             '--hosts',
             metavar='<number>',
@@ -78,9 +78,9 @@ class ShowAvailability(chart_command.ChartCommand):
             '--slots',
             metavar='<number>',
             type=slot_count,
-            help='With --hosts and --duration, also list so many starts, 20 '
-                 'at most: the earliest from which on a lease ends by '
-                 '--until. Each of them would be accepted.')
+            help='With --hosts and --duration, also list this number of '
+                 'starts, 20 at most: the earliest ones at which a lease that '
+                 'ends by --until would be accepted.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:

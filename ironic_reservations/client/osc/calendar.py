@@ -68,7 +68,7 @@ class ShowCalendar(chart_command.ChartCommand):
             dest='start',
             help='Start of the window: "2030-01-31 12:00" (UTC), ISO 8601 '
                  'with a zone, or +4h, which is four hours from now. Default '
-                 'is the hour that it is.')
+                 'is the start of the present hour.')
         parser.add_argument(
             '--until',
             metavar='<time>',
@@ -85,8 +85,9 @@ class ShowCalendar(chart_command.ChartCommand):
             type=_seconds,
             const=5,
             nargs='?',
-            help='Draw it again when something has changed, which is asked '
-                 'for every so many seconds, until Ctrl-C. Default is 5.')
+            help='Draw the calendar again whenever something has changed, '
+                 'until Ctrl-C. Optionally takes the interval of the checks '
+                 '(in seconds). Default is 5.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -94,8 +95,8 @@ class ShowCalendar(chart_command.ChartCommand):
         self.log.debug('take_action(%s)', parsed_args)
         if parsed_args.watch and (parsed_args.formatter != 'table'
                                   or parsed_args.columns):
-            raise exc.CommandError('--watch draws the calendar, so it goes '
-                                   'with no other output format.')
+            raise exc.CommandError('--watch draws the calendar, so it cannot '
+                                   'be used with another output format.')
         found = self._look(parsed_args)
         assert found is not None
         self._tag = found.tag

@@ -85,20 +85,22 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
             '--duration',
             metavar='<duration>',
             type=chart_command.duration,
-            help='How long it lasts, for example 4h.')
+            help='Duration of the maintenance, for example 4h.')
         parser.add_argument(
             '--drain',
             action='store_true',
-            help='Wait for those who have nodes: the maintenance of a node '
-                 'begins when its lease is over, and lasts as long.')
+            help='Wait for the users of nodes: the maintenance of a node '
+                 'begins when its lease has ended, and has the requested '
+                 'duration.')
         parser.add_argument(
             '--force',
             action='store_true',
-            help='Book the nodes, whoever is in the way.')
+            help='Book the nodes even if others have them.')
         parser.add_argument(
             '--dry-run',
             action='store_true',
-            help='Only show what moves, what cannot move, and who has nodes.')
+            help='Only show the bookings that would move, those that cannot, '
+                 'and the users of nodes.')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:

@@ -47,15 +47,15 @@ class ListUsage(command.Lister):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--first-day', metavar='<day>',
-            help='The first day, such as 2026-03-01. By default there are 30 '
-                 'days; at most there are 366.')
+            help='First day, such as 2026-03-01. Default is 30 days in total; '
+                 'the maximum is 366.')
         parser.add_argument(
             '--last-day', metavar='<day>',
-            help='The last day. Today by default.')
+            help='Last day. Default is today.')
         parser.add_argument(
             '--by', metavar='<group>', action='append', choices=_GROUPS,
-            help='Tell apart days, projects or classes (day, project, class). '
-                 'Repeat for several. All of them by default.')
+            help='Group the hours by day, project or class. Can be specified '
+                 'multiple times. Default is all three.')
         whose = parser.add_mutually_exclusive_group()
         whose.add_argument(
             '--project', metavar='<project>',

@@ -54,8 +54,8 @@ class Zoned(command.Command):
         parser.add_argument(
             '--local',
             action='store_true',
-            help='Show times in the local time zone, and read those that '
-                 'name no zone in it. Default is UTC.')
+            help='Show times in the local time zone, and read typed times '
+                 'without a zone in it. Default is UTC.')
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:

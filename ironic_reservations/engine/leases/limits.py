@@ -447,11 +447,11 @@ def _instead(kind: _Kind) -> str:
     """Return what would work where a request takes too much of a kind."""
     if kind.resource_class is None:
         return 'Ask for less, or end leases that are not needed any more.'
-    return ('Ask for less, or for hosts of another class with '
-            '["!=", "$resource_class", '
-            f'{json.dumps(kind.resource_class)}] in resource_properties: a '
-            'reservation counts for each class that its properties do not '
-            'rule out. Or end leases that are not needed any more.')
+    return ('Ask for less, or for hosts of another class with ["!=", '
+            f'"$resource_class", {json.dumps(kind.resource_class)}] in '
+            'resource_properties: a reservation counts for each class that '
+            'its properties do not exclude. Or end leases that are not needed '
+            'any more.')
 
 
 def _lasts(lease: leases.Lease, now: datetime.datetime) -> datetime.timedelta:

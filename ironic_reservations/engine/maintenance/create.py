@@ -140,8 +140,8 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False) -> Planned:
                 + ('.' if len(made.reasons) <= _TOLD else
                    f'; and {len(made.reasons) - _TOLD} more.')
                 + ' Choose another time or other nodes; send "drain" to wait '
-                'for leases that have started, or "force" to book the nodes '
-                'all the same.', reasons=list(made.reasons))
+                  'for leases that have started, or "force" to book the nodes '
+                  'nevertheless.', reasons=list(made.reasons))
         if not dry_run:
             for lease in plan.commit():
                 engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
@@ -160,8 +160,8 @@ class _Plan:
         start = max(ask.starts_at or self._now, self._now)
         if ask.ends_at.year > instants.LAST_YEAR:
             raise errors.InvalidValue(
-                f'ends_at: {told_times.moment(ask.ends_at)} is too late; '
-                f'years until {instants.LAST_YEAR} are taken.')
+                f'ends_at: {told_times.moment(ask.ends_at)} is too late; the '
+                f'last possible year is {instants.LAST_YEAR}.')
         if ask.ends_at <= start:
             raise errors.InvalidValue(
                 'ends_at: the maintenance ends at '
@@ -201,11 +201,11 @@ class _Plan:
             missing = [name for name in ask.nodes if name not in named]
             if missing:
                 raise errors.InvalidValue(
-                    'nodes: no node is known as '
+                    'nodes: there is no node '
                     + ', '.join(missing[:_TOLD])
-                    + '. Send names or UUIDs of nodes; one that was enrolled '
-                    'just now is known within seconds, and compute hosts of '
-                    'Nova have no maintenance in Ironic.')
+                    + '. Send names or UUIDs of nodes; a node that has just '
+                      'been enrolled is known within seconds, and compute '
+                      'hosts of Nova have no maintenance in Ironic.')
             there = list({named[name].uuid: named[name]
                           for name in ask.nodes}.values())
         there = [node for node in there if (
@@ -215,8 +215,7 @@ class _Plan:
                     else leases.Host(0, node, self._now))))]
         if not there:
             raise errors.InvalidValue(
-                'No node has the resource class and the properties that are '
-                'asked for.')
+                'No node has the requested resource class and properties.')
         return there
 
     def _window(self, ident: str, uuid: str,
@@ -238,11 +237,11 @@ class _Plan:
                     instants.instant(free) - instants.instant(start)
                     ) >= instants.instant(_TOO_LATE):
                 raise errors.InvalidValue(
-                    f'ends_at: node {uuid} is waited for until '
-                    f'{told_times.moment(free)}, and a maintenance that lasts '
-                    'as long as this one would end too late then; years until '
-                    f'{instants.LAST_YEAR} are taken. Send an earlier end, or '
-                    'leave this node out.')
+                    f'ends_at: node {uuid} is in use until '
+                    f'{told_times.moment(free)}, and a maintenance of this '
+                    'duration after that would end too late; the last '
+                    f'possible year is {instants.LAST_YEAR}. Send an earlier '
+                    'end, or leave this node out.')
             start, end = free, end + (free - start)
         return maintenance.NodeWindow(ident, uuid, start, end)
 

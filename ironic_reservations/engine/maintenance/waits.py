@@ -81,9 +81,9 @@ def _who(bound: ground.Bound,
                 f'The lease {lease.id} ("{lease.name}") has the node.')
     if bound.kind is ground.Kind.RESERVATION:
         return 'A reservation has the node.' if bound.until else (
-            'The instance of a reservation is on the node; nobody knows '
-            'when that ends.')
-    return 'An instance is on the node; nobody knows when that ends.'
+            'The node has the instance of a reservation, whose end is not '
+            'known.')
+    return 'The node has an instance, whose end is not known.'
 
 
 def _work(node: facts.Node, drain: bool) -> str | None:

@@ -59,7 +59,7 @@ class TestDigests(_Case):
         self.assertEqual(0, self.later(7200))
         body, = self.bodies()
         self.assertIn('The lease "hers" starts at', body)
-        self.assertIn('does not change any more', body)
+        self.assertIn('are fixed', body)
         self.assertEqual([['anna@example.com']], self.mail.to)
         mail, = self.mail.taken
         self.assertEqual('leases@example.net', mail['From'])
@@ -110,7 +110,7 @@ class TestDigests(_Case):
         for number in range(mail_digests.LONGEST + 3):
             self.tell(self.made, Kind.BROKEN, occurrence=str(number))
         self.assertEqual(1, self.send())
-        self.assertIn('wait for the next one: 3', self.bodies()[0])
+        self.assertIn('wait for the next mail: 3', self.bodies()[0])
         self.assertEqual(1, self.later(3600))
         self.assertEqual(3, self.bodies()[1].count('URGENT'))
 

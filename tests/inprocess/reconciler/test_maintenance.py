@@ -327,8 +327,8 @@ class TestWindow(KeepTestCase):
         self.leasing.refresh()
         self.keep_at(1)
         self.assertEqual(
-            {self.node: ('An instance is on the node; nobody knows when that '
-                         'ends.', None)}, self.waits(made))
+            {self.node: ('The node has an instance, whose end is not known.',
+                         None)}, self.waits(made))
         self.ironic.change(self.node, provision_state='cleaning',
                            instance_uuid=None)
         self.leasing.refresh()

@@ -105,13 +105,13 @@ class AvailabilityChartTest(testtools.TestCase):
                           'end_date': f'2030-01-31T{hour + 1}:00:00.000000'}
                          for hour in (13, 15)]
         self.assertEqual(
-            ['', 'The first starts in this time:',
+            ['', 'The first possible starts in this period:',
              '  2030-01-31 13:00:00 UTC until 2030-01-31 14:00:00 UTC',
              '  2030-01-31 15:00:00 UTC until 2030-01-31 16:00:00 UTC'],
             drawn(availability.AvailabilityChart(told, '4 for 1h'),
                   width=80)[-4:])
         told['slots'] = []
-        self.assertEqual('No start in this time would do.', drawn(
+        self.assertEqual('No start is possible in this period.', drawn(
             availability.AvailabilityChart(told, '4 for 1h'))[-1])
 
     def test_in_the_zone_of_the_machine(self):
@@ -227,8 +227,8 @@ class LeasePlanTest(testtools.TestCase):
                 {**one, 'lent_until': '2030-02-01T10:30:00.000000'},
                 {**other, 'lent_until': None}]}]}
         self.assertEqual(
-            'Lent by another project, as of now until 2030-02-01 10:30:00 UTC '
-            'at the latest: gold-1',
+            'Lent by another project, at present until 2030-02-01 10:30:00 '
+            'UTC at the latest: gold-1',
             drawn(lease.LeasePlan(plan, NOON), width=120)[-1])
 
     def test_leases_that_would_make_room(self):

@@ -49,8 +49,8 @@ class AvailabilityController(rest.Controller):
                            basic.given(asked.duration))
         if count is not None and duration is None:
             raise errors.InvalidValue(
-                'count asks when that many hosts are free, which depends on '
-                'how long they are needed. Send duration as well, in seconds.')
+                'count needs duration: the number of seconds for which the '
+                'hosts are needed. Send both.')
         slots = self._slots(call)
         texts = (basic.given(asked.hypervisor_properties) or '',
                  basic.given(asked.resource_properties) or '')

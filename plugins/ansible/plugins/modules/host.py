@@ -20,8 +20,8 @@ short_description: Open nodes of Ironic to leases, or take them back
 version_added: 0.1.0
 author: ironic-reservations !UNKNOWN
 description:
-  - Opens a node of Ironic to leases, changes what leases can ask of it, or
-    takes it back from leases. The node itself stays as it is.
+  - Opens a node of Ironic to leases, changes its properties, or takes it
+    back from leases. The node itself is not changed.
 options:
   name:
     description: Name or UUID of the node.
@@ -31,7 +31,7 @@ options:
   reservable:
     description:
       - Whether new leases may get the host. Leases that have started keep it.
-      - Without it, a host that exists stays as it is.
+      - Without it, an existing host is not changed in this respect.
     type: bool
   properties:
     description:
@@ -39,7 +39,7 @@ options:
         property that is null is removed; others that the host has are kept.
     type: dict
   state:
-    description: Whether the node is a host.
+    description: Whether the node should be a host.
     type: str
     choices: [present, absent]
     default: present

@@ -20,8 +20,8 @@ short_description: Lease bare metal nodes for a time
 version_added: 0.1.0
 author: ironic-reservations !UNKNOWN
 description:
-  - Makes a lease, changes it to what is asked for, or ends it. A lease is
-    known by its name among those that are not over.
+  - Makes, changes or ends a lease. A lease is identified by its name among
+    the leases that have not ended.
   - In check mode the service plans what it would do, so that a lease that
     cannot be had fails there as well, with the reasons and the offers; for
     one that can be had, it tells which other leases would make room.
@@ -33,8 +33,8 @@ options:
   start_date:
     description:
       - Start of the lease, C(2030-01-31 12:00) in UTC, ISO 8601 with a zone,
-        or V(now). It is compared with that of a lease that exists only where
-        it is a time and the lease has not started.
+        or V(now). An existing lease gets this start only if it is a time and
+        the lease has not started.
     type: str
     default: now
   end_date:
@@ -42,30 +42,32 @@ options:
     type: str
   duration:
     description:
-      - How long the lease is, like V(4h), V(7d) or V(1h30m), instead of
-        O(end_date). It counts when the lease is made; a lease that exists
-        keeps its end, unless O(between) is set.
+      - Duration of a new lease, like V(4h), V(7d) or V(1h30m), instead of
+        O(end_date). An existing lease keeps its end, unless O(between) is set.
     type: str
   between:
     description:
-      - Two times, between which the lease is planned at the earliest; until it
-        is fixed it may be moved within them, so that others can be served.
-        Needs O(duration), instead of O(start_date) and O(end_date).
-      - Those of a lease that exists are compared, with O(duration) and
-        O(fix_before), where the lease has not started. A time that counts
-        from now, such as V(now) or V(+4h), is another one in each run, so it
-        counts when the lease is made only.
+      - Two times between which the lease is planned at the earliest time;
+        until it is fixed, it may be moved between them to make room for
+        others. Requires O(duration), instead of O(start_date) and
+        O(end_date).
+      - For an existing lease that has not started, they are compared, with
+        O(duration) and O(fix_before). A time that counts from now, such as
+        V(now) or V(+4h), differs in each run, so it is used for a new lease
+        only.
     type: list
     elements: str
   fix_before:
     description:
-      - How long before its planned start the dates of a lease with O(between)
-        are fixed, like V(1d); by default as the operator has it.
+      - Time before its planned start at which the dates of a lease with
+        O(between) are fixed, like V(1d); by default, as the operator has
+        configured.
     type: str
   reservations:
     description:
-      - What the lease holds, all or nothing. Needed to make a lease. For a
-        lease that exists, the numbers are compared one by one.
+      - The reservations of the lease, all of which are granted, or none.
+        Required to make a lease. For an existing lease, the numbers are
+        compared one by one.
     type: list
     elements: dict
     suboptions:
@@ -108,7 +110,7 @@ options:
           - Whether the instances are on one host, or on different ones.
         type: bool
   heal:
-    description: Whether nodes that are broken are replaced.
+    description: Whether to replace broken nodes.
     type: bool
     default: false
   wait:
@@ -116,18 +118,18 @@ options:
     type: bool
     default: false
   timeout:
-    description: How many seconds to wait.
+    description: Maximum time to wait, in seconds.
     type: int
     default: 600
   state:
-    description: Whether there is such a lease.
+    description: Whether the lease should exist.
     type: str
     choices: [present, absent]
     default: present
 attributes:
   check_mode:
     support: full
-    description: The service plans the change and does not make it.
+    description: The service plans the change, but does not make it.
   diff_mode:
     support: full
     description: The lease before and after is shown.
@@ -172,8 +174,8 @@ lease:
 moves:
   description:
     - The other leases that would make room. C(leases) has those that the user
-      may see, C(others) is the number of those of others. Null if the service
-      does not tell.
+      may see, C(others) is the number of the other ones. Null if the service
+      does not return them.
   returned: in check mode, if a lease would be made or changed
   type: dict
 '''

@@ -44,19 +44,19 @@ options:
     type: list
     elements: str
   resource_class:
-    description: All nodes of this class; of O(nodes), those.
+    description: All nodes of this class; with O(nodes), those of them.
     type: str
   resource_properties:
     description:
-      - All nodes with these properties, in the grammar of leases; of
-        O(nodes), those.
+      - All nodes with these properties, in the grammar of leases; with
+        O(nodes), those of them.
     type: str
   drain:
-    description: Whether those who have nodes are waited for.
+    description: Whether to wait for the users of nodes.
     type: bool
     default: false
   force:
-    description: Whether nodes are booked, whoever is in the way.
+    description: Whether to book the nodes even if others have them.
     type: bool
     default: false
   wait:
@@ -66,11 +66,11 @@ options:
     type: bool
     default: false
   timeout:
-    description: How many seconds to wait.
+    description: Maximum time to wait, in seconds.
     type: int
     default: 180
   state:
-    description: Whether there is a window.
+    description: Whether the window should exist.
     type: str
     choices: [present, absent]
     default: present
@@ -78,8 +78,8 @@ attributes:
   check_mode:
     support: full
     description:
-      - Nothing is booked or ended. The service plans a window, so that one
-        that would be refused fails.
+      - Nothing is booked or ended. The service plans the window, so that the
+        task fails if the window would be refused.
   diff_mode:
     support: full
     description: The window before and after is shown.

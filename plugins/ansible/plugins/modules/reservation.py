@@ -20,8 +20,8 @@ short_description: Reserve a node of Ironic, or give it back
 version_added: 0.1.0
 author: ironic-reservations !UNKNOWN
 description:
-  - Reserves the first of some nodes that is free, or any node of a class,
-    for an instance. The UUID of the reservation is the proof with which the
+  - Reserves the first free node of a list, or any node of a class, for an
+    instance. The UUID of the reservation is the proof with which the
     node can be deployed; keep it secret.
   - The same O(instance_uuid) gets the same reservation again.
 options:
@@ -42,23 +42,23 @@ options:
     elements: str
   ttl:
     description:
-      - Seconds until the reservation expires. It counts when the reservation
-        is made, and with O(renew).
+      - Seconds until the reservation expires. Applies to a new reservation,
+        and with O(renew).
     type: int
   renew:
-    description: Whether a reservation that exists gets O(ttl) anew.
+    description: Whether to renew an existing reservation with O(ttl).
     type: bool
     default: false
   wait:
-    description: Whether to wait for a node that is free.
+    description: Whether to wait for a free node.
     type: bool
     default: false
   timeout:
-    description: How many seconds to wait; 0 waits without a limit.
+    description: Maximum time to wait, in seconds; 0 sets no limit.
     type: int
     default: 180
   state:
-    description: Whether there is a reservation.
+    description: Whether the reservation should exist.
     type: str
     choices: [present, absent]
     default: present
