@@ -90,6 +90,8 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     permitted: set[Hashable] = set()
     healed: list[bool] = []
     tried: list[leases.Lease] = []
+    # NOTE: of whom nobody knows whether they have slid.
+    unsure: list[lease_slides.Change] = []
     hold = limits.of(engine.conf, 'leases') if allowed is None else allowed
 
     def attempt() -> tuple[leases.Lease, lease_rehearsal.Displaced]:
@@ -97,7 +99,9 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         before = lease_find.get(engine, lease_id, project_id)
         after = _terms(engine, before, changes, now, hold)
         if after is before:
-            return before, lease_rehearsal.Displaced()
+            lease_slides.tell(engine, unsure)
+            return before, lease_rehearsal.Displaced(slid=tuple(unsure))
+        unsure.clear()
         if _same_promise(before, after, changes):
             replanned = None
         else:
@@ -138,9 +142,13 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             enforcement.check_update(engine.conf, before, after)
             permitted.add(enforcement.terms(after))
         if not dry_run:
-            commit_change(engine, before, after, replanned, now, hold)
-            if replanned is not None:
-                lease_slides.tell(engine, replanned.slid)
+            slid = () if replanned is None else replanned.slid
+            try:
+                commit_change(engine, before, after, replanned, now, hold)
+            except errors.OutcomeUnknown:
+                unsure.extend(slid)
+                raise
+            lease_slides.tell(engine, slid)
         return after, (
             lease_rehearsal.Displaced() if replanned is None
             else lease_rehearsal.Displaced(replanned.difference.homes,

@@ -161,8 +161,12 @@ class _Request:
             made = db_leases.read(connection, (self._lease_id,))
         if not made:
             return None
-        self._engine.announcer.tell_lease(announce.LEASE_CREATE, made[0])
+        self._tell(made[0])
         return made[0]
+
+    def _tell(self, lease: leases.Lease) -> None:
+        self._engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
+        lease_slides.tell(self._engine, self.displaced.slid)
 
     def attempt(self) -> leases.Lease:
         """Plan on what holds now, and commit."""
@@ -220,9 +224,7 @@ class _Request:
         self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
         if not self._dry_run:
             self._commit(snapshot, lease, changes, slid)
-            engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
-            if room is not None:
-                lease_slides.tell(engine, slid)
+            self._tell(lease)
         return lease
 
     def _begin(self, now: datetime.datetime) -> datetime.datetime:

@@ -12,10 +12,13 @@
 
 """A change of a lease has others slide as a new lease does."""
 
+from unittest import mock
+
 from ironic_reservations import errors
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import fix as lease_fix
@@ -53,6 +56,20 @@ class TestChangeSlides(_Changes):
         self.assertEqual(leasing.at(4),
                          self.leasing.reload(loose).between.fix_at)
         self.assert_sound()
+
+    def test_they_are_told_although_the_commit_was_not_answered(self):
+        """Of a change, and of a new lease."""
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        loose = self.flexible(3, 20, 4)
+        for ask, hours in ((lambda: self.leasing.change(lease, end=5), (5, 9)),
+                           (lambda: self.leasing.create(5, 7), (7, 11))):
+            self.told.clear()
+            self.leasing.world.lose_next_write()
+            with mock.patch.object(retry, '_BREATH', 0):
+                ask()
+            self.assertEqual(hours, self.hours(loose))
+            self.assertEqual(1, self.told.count((loose.id, announce.SLID)))
 
     def test_a_lease_that_has_started_gets_longer(self):
         self.leasing.hosts(1)
