@@ -25,7 +25,8 @@ GROUP = 'guard'
 #: What is done to nodes by requests that do not take them for use.
 PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
                   'boot', 'vmedia', 'vif', 'instance_info', 'driver_info',
-                  'lessee', 'console', 'nmi', 'raid', 'vendor')
+                  'lessee', 'console', 'nmi', 'raid', 'vendor', 'undeploy',
+                  'rescue', 'service', 'clean', 'inspect', 'abort')
 
 guard_opts = [
     cfg.StrOpt('require', default='reserved',
@@ -62,7 +63,8 @@ guard_opts = [
                      'and to callers who may do so by the policy rule '
                      'baremetal:reservation:act_without_proof. Remove an '
                      'action to allow it to everybody whom Ironic allows it. '
-                     'Deploying the node always needs the proof. Works with '
+                     'Deploying or rebuilding the node always needs the '
+                     'proof. Works with '
                      'keystone only; without it, every caller is an '
                      'administrator.'),
     cfg.IntOpt('passage_timeout', default=120, min=5,

@@ -55,6 +55,12 @@ class Holding:
         return self.held is not None or bool(self.bookings)
 
     @property
+    def of_begun(self) -> Holding:
+        """Return the same without leases that nothing was given to yet."""
+        return dataclasses.replace(self, bookings=tuple(
+            booking for booking in self.bookings if booking.begun))
+
+    @property
     def leased(self) -> facts.Leased:
         """Return what leases have of it."""
         return leases.of_node(self.bookings, self.now)

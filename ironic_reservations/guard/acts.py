@@ -96,8 +96,13 @@ class Acts:
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY),
                                  asked.proof)
         if not asked.guarded:
-            answer = inward.call(self._app, inward.rebuilt(
-                environ, _provision_path(ident), body=asked.body))
+            act = node_acts.OF_TARGETS.get(asked.target)
+            answer = (
+                self._act_on(environ, seen or self._resolver.node(
+                    environ, ident), act, asked, proof)
+                if act in self.protected.acts
+                else inward.call(self._app, inward.rebuilt(
+                    environ, _provision_path(ident), body=asked.body)))
             poke(ident, answer)
             return answer
         node = seen or self._resolver.node(environ, ident)
@@ -123,6 +128,17 @@ class Acts:
             environ, _provision_path(node.uuid), body=asked.body),
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
             else None)
+
+    def _act_on(self, environ: wsgi.Environ, node: callers.Node,
+                act: node_acts.Act, asked: bodies.Provision,
+                proof: str | None) -> wsgi.Answer:
+        try:
+            return self.protected.provision(
+                environ, node, act, proof, inward.rebuilt(
+                    environ, _provision_path(node.uuid), body=asked.body))
+        except (errors.ProofRequired, errors.ProofInvalid):
+            self._turn_away(environ, node)
+            raise
 
     def _turn_away(self, environ: wsgi.Environ, node: callers.Node) -> None:
         """Raise Ironic's own refusal for one whom its policy refuses.

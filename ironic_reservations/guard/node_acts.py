@@ -49,12 +49,29 @@ class Act(enum.StrEnum):
     NMI = 'nmi'
     RAID = 'raid'
     VENDOR = 'vendor'
+    UNDEPLOY = 'undeploy'
+    RESCUE = 'rescue'
+    SERVICE = 'service'
+    CLEAN = 'clean'
+    INSPECT = 'inspect'
+    ABORT = 'abort'
 
 
 ALL = frozenset(Act)
 #: What takes a node away from whoever has it once Ironic carries it out; so
 #: nobody else gets the node between the look at it and that.
 TAKES_AWAY = frozenset((Act.MAINTENANCE, Act.RETIRED, Act.DELETE))
+#: What ends the use of a node by an instance.
+FREES = frozenset((Act.ALLOCATION, Act.UNDEPLOY))
+#: What is done by asking for a provision state, none of which a node that is
+#: available gets by that.
+#: NOTE: "provide" is not among them: it brings a node back for its holder.
+OF_TARGETS = {
+    'deleted': Act.UNDEPLOY, 'undeploy': Act.UNDEPLOY,
+    'rescue': Act.RESCUE, 'unrescue': Act.RESCUE,
+    'service': Act.SERVICE, 'clean': Act.CLEAN, 'inspect': Act.INSPECT,
+    'abort': Act.ABORT, 'unhold': Act.ABORT}
+OF_STATES = frozenset(OF_TARGETS.values())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -153,6 +153,19 @@ class Protected:
         return (inward.call(self._app, request) if actor.administers
                 else self._change(node, actor, request))
 
+    def provision(self, environ: wsgi.Environ, node: callers.Node,
+                  act: node_acts.Act, proof: str | None,
+                  request: wsgi.Environ) -> wsgi.Answer:
+        """Have Ironic bring a node into another state, if the caller may.
+
+        :param node: as the caller sees it.
+        :param proof: that was shown, in the header or in the body.
+        :param request: what Ironic is asked.
+        :raises ReservationError: the caller may not, or nobody knows.
+        """
+        return self._pass(
+            self._judge(environ, node.uuid, (act,), node, proof), request)
+
     def _change(self, node: callers.Node, actor: protection.Actor,
                 request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic do one of :data:`.node_acts.TAKES_AWAY`.
@@ -167,24 +180,26 @@ class Protected:
 
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
-               node: callers.Node | None = None) -> _Judged:
+               node: callers.Node | None = None,
+               shown: str | None = None) -> _Judged:
         """Raise unless the caller may do something to a node.
 
         :param node: as the caller sees it, where that is known.
+        :param shown: a proof that was read already.
         :raises ProofRequired: somebody has it, and no proof was shown.
         :raises ProofInvalid: not by what was shown.
         :raises DatabaseUnavailable: it cannot be known, and the caller is no
             administrator.
         """
-        proof = _proof(environ)
+        proof = shown or _proof(environ)
         what = f'node {node_uuid}'
         try:
-            holding = protect.look(self._engine, node_uuid)
+            holding = self._look(node_uuid, acts)
             if holding.anybody and node is None:
                 # NOTE: who asks is found out by a request, so that who has
                 # the node is looked at once more.
                 node = self._resolver.node(environ, node_uuid)
-                holding = protect.look(self._engine, node_uuid)
+                holding = self._look(node_uuid, acts)
         except errors.DatabaseUnavailable:
             node = node or self._resolver.node(environ, node_uuid)
             if self._callers.actor(node, admit.Claim()).administers:
@@ -194,10 +209,18 @@ class Protected:
             return _Judged(what, holding.deadline, held=False)
         assert node is not None
         actor = self._actor(node, proof)
-        holding.check(actor, frees=node_acts.Act.ALLOCATION in acts)
+        holding.check(actor, frees=not node_acts.FREES.isdisjoint(acts))
         # NOTE: an administrator may, whoever has the node by then.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)
+
+    def _look(self, node_uuid: str,
+              acts: Collection[node_acts.Act]) -> protect.Holding:
+        holding = protect.look(self._engine, node_uuid)
+        # NOTE: what a lease does not have yet is in such a state by somebody
+        # else's doing, who may want to give it back in time.
+        return (holding.of_begun if node_acts.OF_STATES.issuperset(acts)
+                else holding)
 
     def _actor(self, node: callers.Node,
                proof: str | None) -> protection.Actor:

@@ -106,8 +106,8 @@ _rules = [
         check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
         scope_types=['system', 'project'],
         description='Do the actions that [guard] protected_acts lists on '
-                    'nodes that others have reserved or leased. Deploying is '
-                    'never included.',
+                    'nodes that others have reserved or leased. Deploying and '
+                    'rebuilding are never included.',
         operations=[{'path': '/v1/nodes/{node}/...', 'method': 'PUT'},
                     {'path': '/v1/nodes/{node}/...', 'method': 'POST'},
                     {'path': '/v1/nodes/{node}/...', 'method': 'DELETE'},

@@ -18,10 +18,12 @@ from typing import Any
 import uuid
 
 from ironic_reservations.engine import audit
+from ironic_reservations.guard import node_acts
 from tests.inprocess.guard import act_spellings
 from tests.inprocess.guard import acts
 from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
+from tools import enrolment
 
 _REQUIRED = 'reservation.proof_required'
 
@@ -46,6 +48,35 @@ class ProtectedActsTestCase(acts.ActsTestCase):
                 self.assertTrue(400 <= self.ask(row, node).status < 500,
                                 row.name)
         self.assertEqual(before, self.node(node.uuid))
+
+    def test_owner_asks_for_no_state_of_what_others_hold(self) -> None:
+        """Nor does who may only look; but it may bring the node back."""
+        node = self.node_of_one()
+        proof = self.reserve(node.uuid)['uuid']
+        for target in node_acts.OF_TARGETS:
+            self.as_('one')
+            self.assertEqual((403, _REQUIRED), self._asked(node, target),
+                             target)
+            self.assertEqual((403, 'reservation.proof_invalid'), self._asked(
+                node, target, str(uuid.uuid4())), target)
+            self.assertIsNone(self._asked(node, target, proof)[1], target)
+            self.as_('reader-of-one')
+            self.assertEqual((403, None), self._asked(node, target), target)
+            self.as_('two')
+            self.assertEqual((404, None), self._asked(node, target), target)
+            for name in ('nova', 'the-system'):
+                self.as_(name)
+                self.assertIsNone(self._asked(node, target)[1], target)
+        self.as_('one')
+        self.assertIsNone(self._asked(node, 'provide')[1])
+
+    def _asked(self, node: enrolment.Enrolled, target: str,
+               proof: str | None = None) -> tuple[int, str | None]:
+        reply = self.send(
+            'PUT', f'/v1/nodes/{node.name}/states/provision',
+            {'target': target, **({} if proof is None else {
+                'reservation_uuid': proof})})
+        return reply.status, reply.code
 
     def test_proof_opens_them(self) -> None:
         node = self.node_of_one()
@@ -274,6 +305,10 @@ class RelaxedTestCase(acts.ActsTestCase):
         self.assertEqual(_REQUIRED, self.send(
             'PUT', f'/v1/nodes/{node.uuid}/states/power',
             {'target': 'reboot'}).code)
+        for target in node_acts.OF_TARGETS:
+            self.assertIsNone(self.send(
+                'PUT', f'/v1/nodes/{node.uuid}/states/provision',
+                {'target': target}).code, target)
 
     def test_proof_of_any_project(self) -> None:
         node = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])

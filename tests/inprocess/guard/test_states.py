@@ -51,6 +51,8 @@ _ACCEPTED = (202, None)
 _RESCUE = {'rescue_password': 'secret'}
 _SERVICE = {'service_steps': [{
     'interface': 'vendor', 'step': 'log_passthrough', 'args': {}}]}
+_CLEAN = {'clean_steps': [{
+    'interface': 'vendor', 'step': 'log_passthrough', 'args': {}}]}
 
 
 class _AsService:
@@ -150,9 +152,9 @@ class ReservedTestCase(StatesTestCase):
         self.refused(_ACCEPTED, target, self.there, self.proof)
         self.becomes(self.there, state)
 
-    def assert_ends(self, target: str) -> None:
+    def assert_ends(self, target: str, proof: str | None = None) -> None:
         """Assert that the reservation goes when the node is free again."""
-        self.refused(_ACCEPTED, target, self.there)
+        self.refused(_ACCEPTED, target, self.there, proof)
         self.becomes(self.there, 'available')
         self.wait_for(lambda: self.state() is None)
 
@@ -165,23 +167,30 @@ class ReservedTestCase(StatesTestCase):
         # NOTE: whoever else adopts, or deploys, still needs it.
         self.refused(_REQUIRED, 'adopt', self.there)
         self.refused(_REQUIRED, 'rebuild', self.there)
-        self.assert_ends('deleted')
+        self.refused(_REQUIRED, 'deleted', self.there)
+        self.assert_ends('deleted', self.proof)
 
     def test_inspection(self) -> None:
-        self.refused(_WRONG_STATE, 'inspect', self.there)
+        self.refused(_WRONG_STATE, 'inspect', self.there, self.proof)
         self.assertEqual('reserved', self.state())
         self.taken_with_proof('manage', 'manageable')
         self.strangers_are_refused('inspect', self.there)
         self.as_('one')
-        self.refused(_ACCEPTED, 'inspect', self.there)
+        for target, more in (('inspect', {}), ('clean', _CLEAN)):
+            self.refused(_REQUIRED, target, self.there, **more)
+            self.refused(_INVALID, target, self.there, str(uuid.uuid4()),
+                         **more)
+        self.refused(_ACCEPTED, 'inspect', self.there,
+                     reservation_uuid=self.proof)
         self.becomes(self.there, 'manageable')
         self.assertEqual('in_use', self.state())
         self.refused(_REQUIRED, 'adopt', self.there)
         self.assert_ends('provide')
 
     def test_rescue_and_service(self) -> None:
-        self.refused(_WRONG_STATE, 'rescue', self.there, **_RESCUE)
-        self.refused(_WRONG_STATE, 'service', self.there, **_SERVICE)
+        self.refused(_WRONG_STATE, 'rescue', self.there, self.proof, **_RESCUE)
+        self.refused(_WRONG_STATE, 'service', self.there, self.proof,
+                     **_SERVICE)
         self.assertEqual('reserved', self.state())
         self.taken_with_proof('active', 'active')
         for target, then, more in (('rescue', 'rescue', _RESCUE),
@@ -189,10 +198,26 @@ class ReservedTestCase(StatesTestCase):
                                    ('service', 'active', _SERVICE)):
             self.strangers_are_refused(target, self.there, **more)
             self.as_('one')
+            self.refused(_REQUIRED, target, self.there, **more)
             self.refused(_ACCEPTED, target, self.there, self.proof, **more)
             self.becomes(self.there, then)
             self.assertEqual('in_use', self.state(), target)
             self.refused(_REQUIRED, 'rebuild', self.there)
+        self.assert_ends('deleted', self.proof)
+
+    def test_administrators_need_no_proof(self) -> None:
+        """Nova, and an operator who is on call."""
+        self.refused(_ACCEPTED, 'active', self.there, self.proof)
+        self.becomes(self.there, 'active')
+        self.as_('nova')
+        for target, then, more in (('rescue', 'rescue', _RESCUE),
+                                   ('unrescue', 'active', {})):
+            self.refused(_ACCEPTED, target, self.there, **more)
+            self.becomes(self.there, then)
+        self.as_('the-system')
+        self.refused(_ACCEPTED, 'service', self.there, **_SERVICE)
+        self.becomes(self.there, 'active')
+        self.as_('nova')
         self.assert_ends('deleted')
 
 
@@ -270,11 +295,29 @@ class LeasedTestCase(StatesTestCase):
                                    ('rescue', 'rescue', _RESCUE)):
             self.as_('reader-of-one')
             self.refused(_FORBIDDEN, target, self.there, **more)
-            self.as_('admin-of-one')
-            self.refused(_ACCEPTED, target, self.there, self.proof, **more)
+            self.owner_is_refused(target, **more)
+            # NOTE: it is its own, so that it need not show anything.
+            self.refused(_ACCEPTED, target, self.there, **more)
             self.becomes(self.there, then)
             self.assert_as_promised()
             self.owner_is_refused('rebuild')
+            self.owner_is_refused('deleted')
+            self.owner_is_refused('abort')
+        self.assert_ends()
+
+    def test_undeployed_by_whoever_has_it(self) -> None:
+        """And deployed anew, for as long as the lease lasts."""
+        for name, proof in (('admin-of-one', None),
+                            ('admin-of-one', self.proof), ('nova', None)):
+            self.as_('admin-of-one')
+            self.refused(_ACCEPTED, 'active', self.there, self.proof)
+            self.becomes(self.there, 'active')
+            self.owner_is_refused('undeploy')
+            self.as_(name)
+            self.refused(_ACCEPTED, 'undeploy', self.there, proof)
+            self.becomes(self.there, 'available')
+            self.assert_as_promised()
+        self.as_('admin-of-one')
         self.assert_ends()
 
     def test_adoption_and_inspection(self) -> None:
@@ -285,6 +328,8 @@ class LeasedTestCase(StatesTestCase):
         self.assert_as_promised()
         self.refused(_ACCEPTED, 'manage', self.there, self.proof)
         self.becomes(self.there, 'manageable')
+        for target, more in (('inspect', {}), ('clean', _CLEAN)):
+            self.owner_is_refused(target, **more)
         self.refused(_ACCEPTED, 'inspect', self.there)
         self.becomes(self.there, 'manageable')
         self.owner_is_refused('adopt')

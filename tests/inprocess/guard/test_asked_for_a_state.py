@@ -1,0 +1,98 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Provision states that take a node from nobody who could get it."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.engine import protect
+from ironic_reservations.guard import node_acts
+from tests import guarded
+from tests import leasing
+from tests import servers
+
+
+@servers.also
+class TestAskedForAState(guarded.TestCase):
+    """A node of the project "owner", and a lease of the project "tenant"."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.guard = self.guard_of(self.ironic, 'keystone')
+        self.leasing = leasing.Leasing(self.world)
+        (self.node,) = self.leasing.hosts(owner='owner')
+        self.lease = self.leasing.create(1, 3, project_id='tenant')
+
+    def ask(self, target: str, token: str = 'owner',
+            proof: str | None = None) -> wsgi.Answer:
+        """Ask for a provision state."""
+        return self.guard.provision(guarded.environ(
+            'PUT', f'/v1/nodes/{self.node}/states/provision',
+            {'target': target}, proof, token), self.node)
+
+    def refused(self, target: str, token: str = 'owner') -> None:
+        """Assert that the node is somebody's."""
+        self.assertRaises(errors.ProofRequired, self.ask, target, token)
+
+    def test_before_and_after_it_has_the_node(self) -> None:
+        """Until it has, what is there is another's, who may take it off."""
+        for hour in (0, 1):
+            self.world.clock.now = leasing.at(hour)
+            for target in node_acts.OF_TARGETS:
+                self.assertEqual(400, self._passed(target), target)
+        self.leasing.bind()
+        for target in node_acts.OF_TARGETS:
+            self.refused(target)
+            self.assertEqual(400, self._passed(target, 'tenant'), target)
+            self.assertEqual(400, self._passed(target, guarded.SYSTEM))
+            self.assertEqual(400, self._passed(
+                target, 'tenant', self.lease.reservations[0].id), target)
+        self.assertEqual(400, self._passed('provide'))
+        self.world.clock.now = leasing.at(3)
+        self.leasing.take_back(self.lease)
+        for target in ('rescue', 'service', 'clean', 'inspect', 'abort'):
+            self.refused(target, 'tenant')
+        # NOTE: whoever undeploys it then does what is being done anyway.
+        self.assertEqual(400, self._passed('deleted'))
+        self.leasing.clean_up()
+        for target in node_acts.OF_TARGETS:
+            self.assertEqual(400, self._passed(target), target)
+
+    def test_no_longer_when_it_is_handed_over(self) -> None:
+        """A process stood still between the look and that."""
+        real = protect.look
+
+        def look(*args: object) -> protect.Holding:
+            found = real(*args)
+            self.world.clock.advance(protect.FRESH + 1)
+            return found
+        with mock.patch.object(protect, 'look', look):
+            self.assertRaises(errors.HandedOverLate, self.ask, 'deleted')
+        self.assertEqual([], self.ironic.done)
+
+    def test_database_is_down(self) -> None:
+        """Then an administrator may, and nobody else."""
+        with mock.patch.object(protect, 'look', side_effect=(
+                errors.DatabaseUnavailable('down'))):
+            self.assertRaises(errors.DatabaseUnavailable, self.ask,
+                              'deleted')
+            self.assertEqual(400, self._passed('deleted', guarded.SYSTEM))
+            self.assertEqual(400, self._passed('provide'))
+
+    def _passed(self, target: str, token: str = 'owner',
+                proof: str | None = None) -> int:
+        """Return what Ironic says, of a node that is available."""
+        return self.ask(target, token, proof).status
