@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable
+import contextlib
 import functools
 import itertools
 import queue
@@ -117,6 +118,11 @@ class LeaseWorkers:
         tasks = self._take(room)
         for task in tasks:
             self._queue.put(task)
+        if self._stopping.is_set():
+            # NOTE: who stopped has not waited for this any longer, and the
+            # workers may be gone.
+            self._leave()
+            return
         while len(self._workers) < min(workers, len(self._held)):
             worker = threading.Thread(
                 target=self._serve, daemon=True,
@@ -227,8 +233,15 @@ class LeaseWorkers:
 
     def _leave(self) -> None:
         """Give back what nobody works on."""
-        while not self._queue.empty():
-            task = self._queue.get()
-            if task is not None:
-                self._put_aside([task.claim])
+        ends = 0
+        with contextlib.suppress(queue.Empty):
+            while True:
+                task = self._queue.get_nowait()
+                if task is None:
+                    ends += 1
+                else:
+                    self._put_aside([task.claim])
+        # NOTE: each is for a worker that has not finished yet.
+        for _ in range(ends):
+            self._queue.put(None)
         self._let_go(at_once=True)

@@ -13,6 +13,7 @@
 """Any number of processes share the leases, and none waits for another."""
 
 import dataclasses
+import queue
 import threading
 import time
 from unittest import mock
@@ -23,6 +24,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine.lease_cycle import claims as lease_claims
 from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
 from ironic_reservations.model import leases as values
@@ -405,6 +407,49 @@ class TestProcesses(leases.TestCase):
         self.assertEqual(3, self.work(self.another_crew()))
         self.assertEqual({ACTIVE},
                          {self.lease(lease).status for lease in made})
+
+    def test_leases_taken_while_the_process_stops_are_left_to_others(self):
+        """Who stops does not wait for ever for an answer to the claim."""
+        self.leasing.hosts(3)
+        made = [self.leasing.create(1, 4) for _ in range(3)]
+        self.at(1)
+        self.crew._fill()
+        self._until(lambda: all(self.lease(lease).status is ACTIVE
+                                for lease in made) and not self.crew._held)
+        real = lease_claims.take
+
+        def take(*args):
+            tasks = real(*args)
+            self.crew.stop()
+            return tasks
+        self.at(4)
+        with mock.patch.object(lease_claims, 'take', take):
+            self.crew._fill()
+        self.assertEqual(3, self.work(self.another_crew()))
+        self.assertEqual({leases.STATUS.TERMINATED},
+                         {self.lease(lease).status for lease in made})
+
+    def test_process_that_stops_does_not_wait_for_what_workers_took(self):
+        """Between its look at the queue and its hand in it."""
+        self.leasing.hosts()
+        self.leasing.create(1, 4)
+        self.at(1)
+        with mock.patch.object(threading.Thread, 'start'):
+            self.crew._fill()
+
+        class Raced(queue.SimpleQueue):
+            def empty(self):
+                seen = super().empty()
+                if not seen:
+                    super().get()
+                return seen
+        raced = Raced()
+        raced.put(self.crew._queue.get())
+        self.crew._queue = raced
+        stopped = threading.Thread(target=self.crew._leave, daemon=True)
+        stopped.start()
+        stopped.join(30)
+        self.assertFalse(stopped.is_alive())
 
     def _until(self, condition):
         deadline = time.monotonic() + 300
