@@ -22,6 +22,8 @@ import re
 import testtools
 
 import ironic_reservations
+from ironic_reservations.model import lease_history
+from ironic_reservations.model import notices
 
 _STATIC = (pathlib.Path(ironic_reservations.__file__).parent / 'calendar'
            / 'static')
@@ -75,3 +77,9 @@ class CalendarFilesTestCase(testtools.TestCase):
             self.assertNotRegex(
                 re.sub(r'/\*.*?\*/|<!--.*?-->', '', path.read_text(),
                        flags=re.DOTALL), _ELSEWHERE, path.name)
+
+    def test_history_has_words_for_all_that_happens(self):
+        text = self.modules['lease_history.js']
+        for kinds in (lease_history.What, notices.Kind):
+            for kind in kinds:
+                self.assertRegex(text, rf'\b{kind.value}: ')

@@ -20,8 +20,8 @@
 
 import {drawHost} from './host_row.js';
 import {lanesOf} from './offer_lanes.js';
-import {drawBlockers, drawDraft, drawEdge, drawGhost, drawNow, drawShown,
-        drawZoom} from './overlay.js';
+import {drawBlocked, drawBlockers, drawDraft, drawEdge, drawGhost, drawMoved,
+        drawNow, drawShown, drawZoom} from './overlay.js';
 import {RowLabels} from './row_labels.js';
 import {layout, rowAt, rowsBetween} from './row_layout.js';
 import {drawSteps} from './step_curve.js';
@@ -45,7 +45,7 @@ export class Board {
     this.calls = calls;
     /** What is drawn over the rows; see overlay.js. */
     this.over = {
-      draft: null, blockers: [], offers: [], edge: null, zoom: null,
+      draft: null, blockers: [], offers: [], moves: [], edge: null, zoom: null,
       litOffer: null, shown: null};
     this.lit = null;
     this.top = 0;
@@ -68,6 +68,7 @@ export class Board {
     this.places.plot.parentElement.style.setProperty(
       '--labels', `${left}px`);
     this.timeline.resize(clientWidth, clientHeight, left);
+    this.revealDraft();
     this.later();
   }
 
@@ -164,6 +165,24 @@ export class Board {
     const host = this.fleet.host(row.key, row.host);
     if (host) {
       drawHost(context, scene, host, top, row.height);
+      this.drawOverHost(context, row, host, top);
+    }
+  }
+
+  /** Draw what is in the way on a host, and the draft if it is of the host. */
+  drawOverHost(context, row, host, top) {
+    const {timeline} = this;
+    const {blockers, draft, edge, moves} = this.over;
+    // NOTE: who makes room may go to a host of any class.
+    drawMoved(context, timeline, host, moves, top, row.height);
+    if ((edge ?? draft)?.resourceClass !== row.name) {
+      return;
+    }
+    drawBlocked(context, timeline, host, blockers, top, row.height);
+    // NOTE: the row of its class may be far above.
+    if (draft && draft.hostId === host.id) {
+      drawDraft(context, timeline, {...draft, verdict: null}, top,
+                row.height);
     }
   }
 
@@ -182,13 +201,13 @@ export class Board {
         const box = [top + from * row.height, (to - from) * row.height];
         if (each === draft) {
           drawDraft(context, timeline, draft, ...box);
-          drawBlockers(context, timeline, blockers, ...box);
         } else {
           drawGhost(context, timeline, each, ...box, litOffer === each);
         }
       }
-      if (edge?.resourceClass === segment.name) {
-        drawBlockers(context, timeline, blockers, top, row.height);
+      if ((edge ?? draft)?.resourceClass === segment.name) {
+        drawBlockers(context, timeline, blockers, top, row.height,
+                     places.size <= 1);
       }
     }
   }
@@ -262,6 +281,17 @@ export class Board {
       }
     }
     return null;
+  }
+
+  /** Scroll until the class is in view that is to be booked. */
+  revealDraft() {
+    const {draft} = this.over;
+    // NOTE: what was drawn over a host is seen there.
+    const found = draft && !draft.hostId && this.laid?.segments.find(
+      (each) => each.kind === 'class' && each.name === draft.resourceClass);
+    if (found) {
+      this.reveal({top: found.top, height: found.head});
+    }
   }
 
   /** Scroll until a row is in view. */

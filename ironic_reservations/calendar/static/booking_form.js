@@ -19,7 +19,7 @@
 import {bookOnce} from './book_once.js';
 import {DryRun, refused} from './dry_run.js';
 import {element, fill} from './elements.js';
-import {roomText} from './moves_text.js';
+import {movesOf, roomText} from './moves_text.js';
 import {notice} from './notice.js';
 import {closePanel, openPanel} from './panel.js';
 import {classOf, readable, textFor} from './properties.js';
@@ -134,10 +134,10 @@ export class BookingForm {
       element('div.pair', {}, field('book-hosts', 'Hosts', number),
               field('book-class', 'of class', choice)),
       this.rackField(),
-      field('book-start', 'From', this.fields.start),
-      field('book-end', 'Until', this.fields.end),
+      field('book-start', 'From', this.fields.start, '.aside'),
+      field('book-end', 'Until', this.fields.end, '.aside'),
       this.places.length,
-      field('book-name', 'Name', this.fields.name),
+      field('book-name', 'Name', this.fields.name, '.aside'),
       element(
         'details', {open: Boolean(draft.typed)},
         element('summary', {}, 'Properties of the hosts'),
@@ -292,7 +292,8 @@ export class BookingForm {
     draft.verdict = verdict.granted ? 'yes' : 'no';
     const blockers = blockersOf(verdict);
     const offers = offersOf(verdict, draft.resourceClass, classOf);
-    Object.assign(page.board.over, {blockers, offers});
+    Object.assign(page.board.over, {
+      blockers, offers, moves: movesOf(verdict.moves)});
     page.board.later();
     places.verdict.className = `verdict ${
       verdict.granted ? 'yes' : verdict.typing ? 'typing' : 'no'}`;
@@ -351,7 +352,7 @@ export class BookingForm {
     this.draft = null;
     this.verdict = null;
     Object.assign(this.page.board.over, {
-      draft: null, blockers: [], offers: [], litOffer: null});
+      draft: null, blockers: [], offers: [], moves: [], litOffer: null});
     this.page.board.later();
     this.page.changed(null);
   }
@@ -378,9 +379,10 @@ export function classChoice(id, {classes}, chosen) {
     `${each.name} (${each.hosts})`)));
 }
 
-/** Return a field with its label. */
-export function field(id, label, input) {
-  return element('div.field', {}, element('label', {for: id}, label), input);
+/** Return a field with its label; looks: classes after dots. */
+export function field(id, label, input, looks = '') {
+  return element(`div.field${looks}`, {}, element('label', {for: id}, label),
+                 input);
 }
 
 /** Return a draft for a class when nothing was dragged. */

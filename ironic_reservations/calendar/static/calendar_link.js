@@ -25,8 +25,8 @@ export function calendarLink() {
   const part = element(
     'details.ical', {ontoggle: () => part.open && show(state)},
     element('summary', {}, 'In another calendar (iCal)'),
-    element('p.note', {}, 'Phones and mail programs show your leases by a '
-            + 'link. Whoever has the link can read them, and do nothing '
+    element('p.note', {}, 'With a link, phones and mail programs show your '
+            + 'leases. Whoever has the link can read them, and do nothing '
             + 'else.'),
     state);
   return part;

@@ -18,6 +18,8 @@
 import {element, icon} from './elements.js';
 
 const SHOWN_MS = 2000;
+/** That of a UUID; what is longer may not fit into a line. */
+const LONGEST_WORD = 36;
 
 /** Return a text that a click copies. */
 export function copyable(text, title) {
@@ -25,7 +27,7 @@ export function copyable(text, title) {
   return element(
     'div.copyable', {},
     element('pre', {tabindex: 0, 'aria-label': title},
-            element('code', {}, text)),
+            element('code', {}, ...unbroken(text))),
     element('button.plain', {
       type: 'button', 'aria-label': `Copy: ${title}`, title: 'Copy',
       onclick: async () => {
@@ -34,6 +36,13 @@ export function copyable(text, title) {
           said.textContent = '';
         }, SHOWN_MS);
       }}, icon('copy')), said);
+}
+
+/** Return a text in parts; short words are not broken at their hyphens. */
+function unbroken(text) {
+  return text.split(/(\s+)/).map((word) => (
+    word.includes('-') && word.length <= LONGEST_WORD
+      ? element('span.word', {}, word) : word));
 }
 
 async function copy(text) {

@@ -34,6 +34,7 @@ export class FindForm {
   constructor(page) {
     this.page = page;
     this.asked = 0;
+    this.isOpen = false;
   }
 
   open(wanted = {}) {
@@ -67,7 +68,7 @@ export class FindForm {
               field('find-class', 'of class', this.fields.choice)),
       element('div.pair', {}, field('find-length', 'for',
                                     this.fields.length),
-              field('find-unit', 'unit', this.fields.unit)),
+              element('div.field', {}, this.fields.unit)),
       field('find-start', 'some time between', this.fields.start),
       field('find-end', 'and', this.fields.end),
       element('div.buttons', {},
@@ -75,6 +76,7 @@ export class FindForm {
       this.result);
     openPanel('Find free hosts', form, {
       focus: this.fields.hosts, closed: () => this.closed()});
+    this.isOpen = true;
     this.find();
   }
 
@@ -121,11 +123,7 @@ export class FindForm {
       book: () => this.book(wanted, slot)}));
     board.later();
     if (!slots.length) {
-      fill(this.result, element(
-        'p', {}, `There is no such slot: ${count(wanted.hosts, 'host')} of ${
-          wanted.resourceClass} are not free together for ${
-          duration(wanted.hours * 3600)} in that time. Try fewer hosts, a `
-        + 'shorter time, or a later end.'));
+      fill(this.result, element('p', {}, this.noSlot(wanted)));
       return;
     }
     fill(
@@ -140,6 +138,19 @@ export class FindForm {
             onpointerleave: () => this.light(null)},
           element('strong', {}, timeElement(slot.start)),
           element('span', {}, 'until ', timeElement(slot.end)))))));
+  }
+
+  /** Say why there is none, and what may help. */
+  noSlot({resourceClass, hosts, hours}) {
+    const all = this.page.fleet.find(resourceClass)?.hosts ?? 0;
+    if (hosts > all) {
+      return `There is no such slot: ${resourceClass} has ${
+        count(all, 'host')} in all. Try fewer hosts, or another class.`;
+    }
+    return `There is no such slot: ${count(hosts, 'host')} of ${
+      resourceClass} ${hosts === 1 ? 'is not free' : 'are not free together'
+    } for ${duration(hours * 3600)} in that time. Try ${
+      hosts === 1 ? '' : 'fewer hosts, '}a shorter time, or a later end.`;
   }
 
   light(index) {
@@ -170,6 +181,7 @@ export class FindForm {
   }
 
   closed() {
+    this.isOpen = false;
     this.asked += 1;
     Object.assign(this.page.board.over, {offers: [], litOffer: null});
     this.page.board.later();

@@ -42,7 +42,7 @@ export class Fleet {
     this.lentUntil = null;
     this.rackProperty = null;
     this.loaded = null;
-    this.failure = null;
+    this.unanswered = null;
     this.clockAhead = 0;
     this.sequence = null;
     this.etag = null;
@@ -54,6 +54,12 @@ export class Fleet {
   /** Now, by the clock of the service. */
   now() {
     return here() + this.clockAhead;
+  }
+
+  /** Why the page is not up to date, or null. */
+  get failure() {
+    return this.unanswered ?? [...this.opened.values()].map(
+      (rows) => rows.failure).find((each) => each !== null) ?? null;
   }
 
   /** Return the class, or the rack of an open class, of a key. */
@@ -100,12 +106,12 @@ export class Fleet {
     try {
       answer = await get('calendar', query(wanted), this.etag);
     } catch (failure) {
-      this.failure = failure;
+      this.unanswered = failure;
       this.changed();
       return;
     }
     const mended = this.failure !== null;
-    this.failure = null;
+    this.unanswered = null;
     for (const rows of this.opened.values()) {
       rows.askFailedAgain();
     }
@@ -144,10 +150,15 @@ export class Fleet {
   /** Open a class or a rack into its hosts, or close it. */
   setOpen(key, open) {
     if (!open) {
+      const before = this.failure;
       for (const each of [...this.opened.keys()]) {
         if (isWithin(each, key)) {
           this.opened.delete(each);
         }
+      }
+      if (this.failure !== before) {
+        // NOTE: it was of hosts that nobody looks at any more.
+        this.changed();
       }
     } else if (!this.opened.has(key)) {
       this.opened.set(key, new Rows(this, key));
@@ -270,7 +281,7 @@ function withLanes(host) {
 
 /** Return a page of hosts that has not been asked for; count: its hosts. */
 function newPage(marker) {
-  return {marker, fresh: false, etag: null, count: null};
+  return {marker, fresh: false, failed: null, etag: null, count: null};
 }
 
 /** The hosts of one open class or rack, page by page; or its racks. */
@@ -288,11 +299,16 @@ class Rows {
     this.generation = 0;
   }
 
+  /** Why some of the hosts are not up to date, or null. */
+  get failure() {
+    return this.pages.find((page) => page.failed !== null)?.failed ?? null;
+  }
+
   becomeStale() {
     this.generation += 1;
     for (const page of this.pages) {
       page.fresh = false;
-      page.failed = false;
+      page.failed = null;
       if (page.wanted !== this.fleet.wanted) {
         page.etag = null;
       }
@@ -301,9 +317,9 @@ class Rows {
   }
 
   askFailedAgain() {
-    for (const page of this.pages.filter((each) => each.failed)) {
+    for (const page of this.pages.filter((each) => each.failed !== null)) {
       page.fresh = false;
-      page.failed = false;
+      page.failed = null;
     }
     this.proceed();
   }
@@ -372,8 +388,7 @@ class Rows {
       } else {
         // NOTE: not at once, but as soon as the service has answered.
         page.fresh = true;
-        page.failed = true;
-        this.fleet.failure = failure;
+        page.failed = failure;
         this.fleet.changed();
       }
     } finally {

@@ -30,7 +30,7 @@ export class Gestures {
    * @param {object} board
    * @param {object} does zoom(from, to), draw(draft), drawn(draft),
    *     openLease(key), accept(offer), edge(booking, which, time),
-   *     dropped(booking, which, time), draftBox() and canChange(booking)
+   *     dropped(booking, which, time), leftEdge() and canChange(booking)
    */
   constructor(board, does) {
     this.board = board;
@@ -93,8 +93,7 @@ export class Gestures {
       }
     }
     const {draft} = this.board.over;
-    if (draft && place.row?.kind === 'class'
-        && place.row.name === draft.resourceClass) {
+    if (draft && this.shows(place.row, draft)) {
       for (const which of ['end', 'start']) {
         if (near(draft[which])) {
           return {kind: 'draft', which};
@@ -102,6 +101,13 @@ export class Gestures {
       }
     }
     return null;
+  }
+
+  /** Return whether a draft is drawn into a row. */
+  shows(row, draft) {
+    return row?.name === draft.resourceClass && (row.kind === 'class'
+      || (row.kind === 'host' && Boolean(draft.hostId)
+          && this.board.fleet.host(row.key, row.host)?.id === draft.hostId));
   }
 
   move(event) {
@@ -140,6 +146,8 @@ export class Gestures {
                             board.fleet.now());
       drag.draft = {...draft, row: drag.row};
       board.over.draft = {...draft, resourceClass: drag.row.name,
+                          hostId: drag.row.kind === 'host' ? board.fleet.host(
+                            drag.row.key, drag.row.host)?.id : null,
                           verdict: null};
       board.later();
     } else if (drag.kind === 'edge') {
@@ -198,6 +206,8 @@ export class Gestures {
     board.over.edge = null;
     if (drag?.kind === 'draw' && drag.moved) {
       board.over.draft = null;
+    } else if (drag?.kind === 'edge') {
+      this.does.leftEdge();
     }
     board.later();
     return drag !== null;

@@ -97,6 +97,6 @@ export function showHelp() {
   const rows = (pairs) => element('dl.keys', {}, ...pairs.flatMap(
     ([key, what]) => [element('dt', {}, key), element('dd', {}, what)]));
   openPanel('Keys and mouse', element(
-    'div', {}, element('h3', {}, 'Keyboard'), rows(HELP),
+    'div.help', {}, element('h3', {}, 'Keyboard'), rows(HELP),
     element('h3', {}, 'Mouse and fingers'), rows(MOUSE)));
 }

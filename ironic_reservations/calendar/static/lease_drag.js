@@ -17,14 +17,16 @@
  */
 
 import {DryRun} from './dry_run.js';
+import {element} from './elements.js';
 import {movesText} from './lease_page.js';
-import {roomText} from './moves_text.js';
-import {notice} from './notice.js';
-import {blockersOf, sentence} from './refusal_text.js';
+import {movesOf, roomText} from './moves_text.js';
+import {forgetNotice, notice} from './notice.js';
+import {blockersOf, sentence, whose} from './refusal_text.js';
 import {get, send} from './requests.js';
 import {read, shown, write} from './times.js';
 
 const SHORTEST = 60;
+const MOST_NAMED = 3;
 
 /** The edge of a lease that is being dragged. */
 export class LeaseDrag {
@@ -87,11 +89,13 @@ export class LeaseDrag {
       const moves = verdict.granted && this.lease
         ? `; ${movesText(this.lease, verdict.lease)}` : '';
       const room = roomText(verdict.moves);
+      const blockers = blockersOf(verdict);
       notice(verdict.granted
         ? `${what} ${shown(edge.time)}: possible${moves}. ${
           room ? `${room} ` : ''}Drop to do it, Esc to leave it.`
-        : sentence(verdict.sentence), !verdict.granted);
-      board.over.blockers = blockersOf(verdict);
+        : element('span', {}, sentence(verdict.sentence),
+                  inTheWay(blockers)), !verdict.granted);
+      Object.assign(board.over, {blockers, moves: movesOf(verdict.moves)});
     }
     board.later();
   }
@@ -119,11 +123,21 @@ export class LeaseDrag {
   /** Leave everything as it was. */
   forget() {
     this.dryRun.cancel();
+    forgetNotice();
     this.before = null;
     this.lease = null;
-    Object.assign(this.page.board.over, {edge: null, blockers: []});
+    Object.assign(this.page.board.over, {
+      edge: null, blockers: [], moves: []});
     this.page.board.later();
   }
+}
+
+/** Return whose leases are in the way, as a sentence; empty for none. */
+function inTheWay(blockers) {
+  const all = [...new Set(blockers.map(whose))];
+  const more = all.length > MOST_NAMED ? ' and more' : '';
+  return all.length ? ` In the way: ${
+    all.slice(0, MOST_NAMED).join(', ')}${more}.` : '';
 }
 
 function bodyOf(which, time) {

@@ -21,28 +21,35 @@ import {get} from './requests.js';
 import {read, timeElement} from './times.js';
 
 const SENTENCES = {
-  created: () => 'Made',
-  changed: () => 'Changed, for the last time',
-  promised: (which) => `Promised: ${which}`,
-  moved: (which) => `Planned anew, for the last time: ${which}`,
+  created: () => 'Booked',
+  changed: () => 'Last changed',
+  promised: (which) => `Promised later: ${which}`,
+  moved: (which) => `Last planned anew, on ${which}`,
   lacks_nodes: () => 'Lacks hosts, since then at the latest',
-  nodes_replaced: () => 'Given other hosts for broken ones, then at the latest',
-  start_lease: (_, entry) => `Start: ${STATUS[entry.status]}`,
-  before_end_lease: (_, entry) => `End is near: ${STATUS[entry.status]}`,
-  end_lease: (_, entry) => `End: ${STATUS[entry.status]}`,
-  bound: (which) => `Its own from here on: ${which}`,
-  no_show_warning: (which) => `Warned that nobody deploys ${which}`,
+  nodes_replaced: () => 'Broken hosts replaced, then at the latest',
+  start_lease: (_, entry) => STARTS[entry.status],
+  before_end_lease: (_, entry) => NEARS[entry.status],
+  end_lease: (_, entry) => ENDS[entry.status],
+  bound: (which) => `Hosts handed over: ${which}`,
+  no_show_warning: (which) => `Warned that nobody has deployed ${which}`,
+  no_show_release: (which) => `Released, since nobody deployed: ${which}`,
   deployed: (which) => `Deployed: ${which}`,
-  undeployed: (which) => `Deployed no more: ${which}`,
+  undeployed: (which) => `No longer deployed: ${which}`,
   released: (which) => `Taken back: ${which}`,
   notice: (_, entry) => `Notice “${
     NOTICES[entry.notice] ?? entry.notice}”: ${sentTo(entry.sent)}`};
-const STATUS = {IN_PROGRESS: 'in progress', DONE: 'done', ERROR: 'failed'};
+const STARTS = {IN_PROGRESS: 'Is being started', DONE: 'Started',
+                ERROR: 'Could not be started'};
+const NEARS = {IN_PROGRESS: 'The end is being announced',
+               DONE: 'Its end is near', ERROR: 'The end was not announced'};
+const ENDS = {IN_PROGRESS: 'Is being ended', DONE: 'Ended',
+              ERROR: 'Could not be ended'};
 const NOTICES = {
   before_start: 'starts soon', started: 'has started',
   before_end: 'ends soon', ended: 'is over', fixed: 'does not move any more',
   moved_earlier: 'starts earlier', broken: 'has fewer hosts',
-  no_show: 'is not used', maintenance: 'goes into maintenance'};
+  no_show: 'is not used', maintenance: 'goes into maintenance',
+  asked_back: 'hosts are asked back'};
 const CHANNELS = {webhook: 'to a webhook', mail: 'by mail',
                   enforcement: 'to the enforcement service'};
 const OUTCOMES = {delivered: 'delivered', given_up: 'given up',

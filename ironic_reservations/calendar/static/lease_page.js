@@ -24,6 +24,7 @@ import {historySection, readHistory} from './lease_history.js';
 import {roomText} from './moves_text.js';
 import {notice} from './notice.js';
 import {closePanel, openPanel} from './panel.js';
+import {asksForClassAlone, classOf} from './properties.js';
 import {ask} from './question.js';
 import {blockerList, blockersOf, count, sentence} from './refusal_text.js';
 import {get, send} from './requests.js';
@@ -46,6 +47,7 @@ export class LeasePage {
     this.ident = null;
     this.shownSummary = null;
     this.lockStart = null;
+    this.tryAgain = null;
     this.stale = false;
   }
 
@@ -286,6 +288,7 @@ export class LeasePage {
       }
     };
     submit.disabled = true;
+    this.tryAgain = tryIt;
     this.lockStart = () => {
       if (!started) {
         started = true;
@@ -308,6 +311,12 @@ export class LeasePage {
   edit(form) {
     this.editing = true;
     fill(this.editor, form);
+  }
+
+  /** Ask again for what could not be learnt before. */
+  askAgain() {
+    this.tryAgain?.();
+    this.refresh();
   }
 
   editButtons(yes) {
@@ -376,9 +385,8 @@ export class LeasePage {
     return element(
       'section', {},
       element('h3', {}, wantedOf(each)),
-      [each.hypervisor_properties, each.resource_properties]
-        .filter((text) => text && text !== '[]')
-        .map((text) => element('p', {}, 'with ', element('code', {}, text))),
+      conditionsOf(each).map((text) => element(
+        'p.condition-text', {}, 'with ', element('code', {}, text))),
       element(
         'table', {},
         element('thead', {}, element(
@@ -402,7 +410,8 @@ export class LeasePage {
       && reservation.nodes.length > 1 && !reservation.amount;
     return element(
       'tr', {},
-      element('td', {title: node.uuid}, name, canGiveBack && element(
+      element('td', {title: node.uuid}, element('span', {}, name),
+              canGiveBack && element(
         'button.link', {
           type: 'button', 'aria-label': `Give back ${name}`,
           onclick: () => this.giveBack(reservation, node, name)},
@@ -455,7 +464,7 @@ export class LeasePage {
                                               written(lease.updated_at)),
         element('dt', {}, 'Project'), element('dd', {},
                                               lease.project_id ?? '–'),
-        element('dt', {}, 'Lease'), element('dd', {},
+        element('dt', {}, 'Id'), element('dd', {},
                                             element('code', {}, lease.id))));
   }
 
@@ -464,6 +473,7 @@ export class LeasePage {
     this.editing = false;
     this.shownSummary = null;
     this.lockStart = null;
+    this.tryAgain = null;
     this.page.board.over.shown = null;
     this.page.board.light(null);
     this.page.changed(null);
@@ -514,10 +524,19 @@ function useOf(lease, hosts, index, which) {
   return commands;
 }
 
-/** Return what a reservation asks for: "2 hosts". */
-function wantedOf({amount, min, max}) {
-  return amount ? count(amount, 'instance')
-    : `${min === max ? min : `${min}–${max}`} ${max === 1 ? 'host' : 'hosts'}`;
+/** Return what a reservation asks for: "2 hosts of gold". */
+function wantedOf(reservation) {
+  const {amount, min, max} = reservation;
+  const of = classOf({reservations: [reservation]});
+  return (amount ? count(amount, 'instance')
+    : `${min === max ? min : `${min}–${max}`} ${max === 1 ? 'host' : 'hosts'}`)
+    + (of ? ` of ${of}` : '');
+}
+
+/** Return the conditions on hosts that ask for more than their class. */
+function conditionsOf(reservation) {
+  return [reservation.hypervisor_properties, reservation.resource_properties]
+    .filter((text) => text && text !== '[]' && !asksForClassAlone(text));
 }
 
 function showChange(view, place, submit, verdict) {

@@ -29,7 +29,7 @@ import {LeaseList} from './lease_list.js';
 import {LeasePage} from './lease_page.js';
 import {drawLegend, letLegendOpen} from './legend.js';
 import {keepLooking} from './live.js';
-import {connection} from './notice.js';
+import {connection, forgetNotice, notice} from './notice.js';
 import {closePanel, panelIsOpen} from './panel.js';
 import {forgetPatterns} from './patterns.js';
 import {readSession, whenSignedOut} from './requests.js';
@@ -100,6 +100,7 @@ class Page {
       return;
     }
     this.signingIn = true;
+    this.gestures.drop();
     const before = whoIs(this.session);
     try {
       await this.signIn('Your session has ended. Sign in to go on where you '
@@ -109,10 +110,25 @@ class Page {
         window.location.reload();
         return;
       }
+      forgetNotice();
       this.fleet.etag = null;
       await this.fleet.refresh();
+      this.askAgain();
     } finally {
       this.signingIn = false;
+    }
+  }
+
+  /** Ask again what the panel could not learn without a session. */
+  askAgain() {
+    if (this.booking.isOpen) {
+      this.booking.changed();
+    } else if (this.leaseList.isOpen) {
+      this.leaseList.load();
+    } else if (this.search.isOpen) {
+      this.search.find();
+    } else {
+      this.leasePage.askAgain();
     }
   }
 
@@ -133,8 +149,7 @@ class Page {
     byId('later').addEventListener('click', () => this.pan(1));
     byId('today').addEventListener('click', () => this.today());
     byId('book').addEventListener('click', () => this.book());
-    byId('find').addEventListener('click', () => this.search.open(
-      {resourceClass: this.classInFocus()}));
+    byId('find').addEventListener('click', () => this.find());
     byId('leases').addEventListener('click', () => this.leaseList.open());
     byId('help').addEventListener('click', () => keyboard.showHelp());
     letLegendOpen(byId('legend'), byId('legend-toggle'));
@@ -347,10 +362,28 @@ class Page {
 
   book(draft = null) {
     const {from, to} = this.board.timeline;
-    if (this.fleet.classes.length) {
+    if (this.hasHosts()) {
       this.booking.open(draft ?? draftFrom(
         this.classInFocus(), from, to, this.fleet.now()));
+      this.board.revealDraft();
     }
+  }
+
+  find(wanted = {resourceClass: this.classInFocus()}) {
+    if (this.hasHosts()) {
+      this.search.open(wanted);
+    }
+  }
+
+  /** Return whether there is anything to book; say so if not. */
+  hasHosts() {
+    if (this.fleet.classes.length) {
+      return true;
+    }
+    notice(this.fleet.loaded === null
+      ? 'The hosts are still being loaded.'
+      : 'There is nothing to book: no hosts are open to leases yet.');
+    return false;
   }
 
   async restorePanel(panel) {
@@ -359,7 +392,7 @@ class Page {
     } else if (panel?.kind === 'leases') {
       this.leaseList.open();
     } else if (panel?.kind === 'find') {
-      this.search.open(panel);
+      this.find(panel);
     } else if (panel?.kind === 'book' && panel.start && panel.end) {
       this.book(panel);
     }
@@ -376,6 +409,7 @@ class Page {
       canChange: (each) => leaseDrag.canChange(each),
       edge: (...moved) => leaseDrag.move(...moved),
       dropped: (...moved) => leaseDrag.drop(...moved),
+      leftEdge: () => leaseDrag.forget(),
       drawn: (draft) => this.drawn(draft),
       moveDraft: (which, time) => {
         const other = booking.draft[which === 'end' ? 'start' : 'end'];
@@ -392,7 +426,7 @@ class Page {
       ? this.fleet.host(row.key, row.host) : null;
     const kept = keptOf(this.booking);
     this.book({...kept, start, end, resourceClass: row.name,
-               node: host?.node_uuid ?? null,
+               node: host?.node_uuid ?? null, hostId: host?.id ?? null,
                rack: row.kind === 'rack' ? row.rack : null,
                nodeName: host && nameOf(host)});
   }
@@ -404,16 +438,14 @@ class Page {
       activate: () => this.activate(),
       nextBooking: (way) => this.nextBooking(way),
       book: () => this.book(),
-      find: () => this.search.open({resourceClass: this.classInFocus()}),
+      find: () => this.find(),
       leases: () => this.leaseList.open(),
       today: () => this.today(),
       pan: (way) => this.pan(way),
       zoomBy: (factor) => this.zoomBy(factor),
       range: (range) => this.range(range),
       escape: () => {
-        if (this.gestures.drop()) {
-          this.leaseDrag.forget();
-        } else if (panelIsOpen()) {
+        if (!this.gestures.drop() && panelIsOpen()) {
           closePanel();
         }
       }};

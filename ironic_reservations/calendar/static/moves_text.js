@@ -16,7 +16,7 @@
  */
 
 import {count} from './refusal_text.js';
-import {duration} from './times.js';
+import {duration, read} from './times.js';
 
 const MOST_NAMED = 3;
 
@@ -32,6 +32,13 @@ export function roomText(moves) {
       others === 1 ? 'moves' : 'move'}`);
   }
   return said.length ? `To make room, ${said.join('; ')}.` : '';
+}
+
+/** Return which windows on which nodes leases will have that make room. */
+export function movesOf(moves) {
+  return (moves?.leases ?? []).map((each) => ({
+    name: each.name, start: read(each.start_date), end: read(each.end_date),
+    nodes: each.nodes.map((node) => node.to)}));
 }
 
 function movedText({name, slides, nodes}) {

@@ -15,7 +15,7 @@
  * Short notices: what has been done, or could not be.
  */
 
-import {byId, element, fill} from './elements.js';
+import {byId, element, fill, icon} from './elements.js';
 
 const SHOWN_MS = 6000;
 let timer = null;
@@ -28,10 +28,20 @@ let timer = null;
 export function notice(text, failed = false) {
   const place = byId('notice');
   window.clearTimeout(timer);
-  fill(place, element(`p${failed ? '.failed' : ''}`, {}, text));
+  fill(place, element(
+    `p${failed ? '.failed' : ''}`, {}, text, failed && element(
+      'button.plain', {type: 'button', 'aria-label': 'Dismiss',
+                       title: 'Dismiss', onclick: () => forgetNotice()},
+      icon('close'))));
   if (!failed) {
     timer = window.setTimeout(() => place.replaceChildren(), SHOWN_MS);
   }
+}
+
+/** Take away what is shown: it does not hold any more. */
+export function forgetNotice() {
+  window.clearTimeout(timer);
+  byId('notice').replaceChildren();
 }
 
 /** Show, or take away, that the service does not answer. */

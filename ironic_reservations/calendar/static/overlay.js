@@ -73,20 +73,70 @@ export function drawDraft(context, timeline, draft, top, height) {
   tag(context, words ?? '', left + 6, lineOf(top, height), shade);
 }
 
-/** Draw what is in the way of a window. */
-export function drawBlockers(context, timeline, blockers, top, height) {
+/**
+ * Draw below the curve of a class when something is in the way of a window.
+ *
+ * @param {boolean} named whether there is room for whose it is
+ */
+export function drawBlockers(context, timeline, blockers, top, height,
+                             named) {
   for (const blocker of blockers) {
     const [left, , width] = boxOf(timeline, blocker, top, height);
     context.fillStyle = colour('red');
     context.globalAlpha = 0.9;
     context.fillRect(left, top + height - 9, width, 6);
     context.globalAlpha = 1;
-    if (width > 90 && height >= TWO_LINES) {
-      tag(context, `${blocker.hosts} ${blocker.own ? 'yours' : 'taken'}`,
+    if (named && width > 90) {
+      const name = blocker.name ?? (blocker.own ? 'yours' : 'taken');
+      tag(context, shortened(context, `${blocker.hosts} ${name}`, width - 12),
           Math.max(left, timeline.left) + 4, top + height - 17,
           colour('red'));
     }
   }
+}
+
+/** Draw a frame round the bookings of a host that are in the way. */
+export function drawBlocked(context, timeline, host, blockers, top, height) {
+  const lane = height / host.lanes;
+  context.strokeStyle = colour('red');
+  context.lineWidth = 2;
+  for (const booking of host.bookings) {
+    if (booking.end >= timeline.from && booking.start <= timeline.to
+        && blockers.some((each) => isOf(booking, each))) {
+      const left = Math.max(timeline.left - 4, timeline.x(booking.start));
+      const right = Math.min(timeline.width + 4, timeline.x(booking.end));
+      context.strokeRect(left + 1, top + booking.lane * lane + 2,
+                         Math.max(right - left, 5) - 2, lane - 4);
+    }
+  }
+}
+
+/** Draw the windows that other leases will have on a host, to make room. */
+export function drawMoved(context, timeline, host, moves, top, height) {
+  for (const move of moves) {
+    if (host.node_uuid && move.nodes.includes(host.node_uuid)) {
+      const [left, at, width, inner] = boxOf(timeline, move, top, height);
+      context.strokeStyle = colour('accent');
+      context.lineWidth = 2;
+      context.setLineDash([4, 3]);
+      context.strokeRect(left + 1, at, width - 2, inner);
+      context.setLineDash([]);
+      if (width > 60) {
+        tag(context, shortened(context, `→ ${move.name}`, width - 16),
+            Math.max(left, timeline.left) + 6, top + height / 2,
+            colour('accent'));
+      }
+    }
+  }
+}
+
+/** Return whether a booking is one of a lease that is in the way. */
+function isOf(booking, blocker) {
+  // NOTE: of the leases of others no more is known than when they are.
+  return blocker.lease === null
+    ? Math.abs(booking.start - blocker.start) < 1
+      && Math.abs(booking.end - blocker.end) < 1
+    : booking.lease?.id === blocker.lease;
 }
 
 /** Draw when the lease is that the panel shows. */
@@ -134,7 +184,12 @@ export function drawEdge(context, timeline, edge, top, height) {
   context.lineTo(x, timeline.height);
   context.stroke();
   context.setLineDash([]);
-  tag(context, shown(edge.time), x + 6, top + height / 2, shade);
+  const words = shown(edge.time);
+  context.font = font(11, 600);
+  const room = context.measureText(words).width + 12;
+  // NOTE: left of the line where there is no room right of it.
+  tag(context, words, x + room > timeline.width ? x - room : x + 6,
+      top + height / 2, shade);
 }
 
 /** Draw the part of the axis that will be zoomed to. */

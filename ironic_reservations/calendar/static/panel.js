@@ -44,6 +44,7 @@ export function openPanel(title, content, {closed = null, focus = null} = {}) {
         onclick: () => closePanel()}, icon('close'))),
     content);
   panel.hidden = false;
+  panel.scrollTop = 0;
   document.body.classList.add('with-panel');
   (focus ?? heading).focus({preventScroll: true});
   focus?.select?.();

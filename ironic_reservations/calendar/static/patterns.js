@@ -20,10 +20,10 @@ import {colour} from './theme.js';
 /** How each state and condition is drawn, and what the legend says. */
 export const KINDS = {
   free: {label: 'free hosts'},
-  planned: {label: 'planned: may still move to another host'},
+  planned: {label: 'planned: may still move'},
   bound: {label: 'bound'},
   immediate: {label: 'reserved at once'},
-  margin: {label: 'time kept for cleaning afterwards'},
+  margin: {label: 'kept for cleaning'},
   'maintenance planned': {label: 'maintenance window, planned'},
   'maintenance under way': {label: 'maintenance window, under way'},
   cleaning: {label: 'in cleaning'},
@@ -32,7 +32,7 @@ export const KINDS = {
   broken: {label: 'broken'},
   deployed: {label: 'in use without a lease'},
   closed: {label: 'closed to leases'},
-  lent: {label: 'lent: its owner can have it back from then on'},
+  lent: {label: 'lent: from here on its owner can have it'},
 };
 
 const made = new Map();

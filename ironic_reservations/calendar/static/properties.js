@@ -64,6 +64,13 @@ export function classOf(lease) {
   return null;
 }
 
+/** Return whether a text asks for hosts of a class, and for nothing else. */
+export function asksForClassAlone(text) {
+  const condition = parsed(text);
+  return Array.isArray(condition) && condition.length === 3
+    && condition[0] === '==' && named(condition) !== null;
+}
+
 function parsed(text) {
   try {
     return text ? JSON.parse(text) : null;

@@ -40,7 +40,8 @@ export function blockersOf(verdict) {
   return (verdict?.reasons ?? []).flatMap((reason) =>
     (reason.blockers ?? []).map((blocker) => ({
       start: read(blocker.start_date), end: read(blocker.end_date),
-      hosts: blocker.hosts ?? 1, own: blocker.own})));
+      hosts: blocker.hosts ?? 1, own: blocker.own,
+      lease: blocker.lease_id ?? null, name: blocker.lease_name ?? null})));
 }
 
 /** Return what is in the way, as a list. */
@@ -52,9 +53,16 @@ export function blockerList(blockers) {
     'div.blockers', {},
     element('h3', {}, 'In the way'),
     element('ul', {}, ...blockers.slice(0, 6).map((each) => element(
-      'li', {}, `${count(each.hosts, 'host')} of ${
-        each.own ? 'your own lease' : 'another lease'}: `,
+      'li', {}, `${count(each.hosts, 'host')} of ${whose(each)}: `,
       timeElement(each.start), ' until ', timeElement(each.end)))));
+}
+
+/** Return whose the lease is that is in the way. */
+export function whose({own, name}) {
+  if (!own) {
+    return 'another lease';
+  }
+  return name === null ? 'your own lease' : `your lease ${name}`;
 }
 
 const NAMES = {

@@ -150,9 +150,10 @@ export class RowLabels {
             element('span.count', {},
                     element('strong', {}, String(free)),
                     ` of ${each.hosts} free`),
-            element('span.least', {}, `down to ${least}`,
-                    element('span.in-view', {}, ' in view'),
-                    unusableText(each)))),
+            element('span.least', {
+              title: `down to ${least} in view${unusableText(each) ?? ''}`},
+            `down to ${least}`, element('span.in-view', {}, ' in view'),
+            unusableText(each)))),
         element('span.said', {role: 'gridcell'}));
     }
     made.words = () => saidOfClass(each, from, to);

@@ -22,8 +22,11 @@ const NAMES = [
   'lease-1', 'lease-2', 'lease-3', 'lease-4', 'lease-5', 'lease-6',
   'lease-7', 'lease-8'];
 const LEASE_COLOURS = 8;
+const MOST_CHOSEN = 5000;
 
 let colours = {};
+/** The number of the colour of each own lease that was seen. */
+const chosen = new Map();
 
 /** Read the colours again, after the reader has chosen others. */
 export function readTheme() {
@@ -48,9 +51,32 @@ export function leaseColour(lease) {
   if (!lease?.own || !lease.id) {
     return colours.other;
   }
-  let sum = 0;
-  for (const letter of lease.id) {
-    sum = (sum * 31 + letter.charCodeAt(0)) % 65521;
+  return colours[`lease-${1 + numberOf(lease.id)}`];
+}
+
+/**
+ * Return the number of a lease's colour: the one that its id tells, unless
+ * others that were seen before have it while another one is less used.
+ */
+function numberOf(ident) {
+  if (!chosen.has(ident)) {
+    if (chosen.size >= MOST_CHOSEN) {
+      chosen.clear();
+    }
+    let sum = 0;
+    for (const letter of ident) {
+      sum = (sum * 31 + letter.charCodeAt(0)) % 65521;
+    }
+    const uses = new Array(LEASE_COLOURS).fill(0);
+    chosen.forEach((number) => {
+      uses[number] += 1;
+    });
+    const least = Math.min(...uses);
+    let number = sum % LEASE_COLOURS;
+    while (uses[number] > least) {
+      number = (number + 1) % LEASE_COLOURS;
+    }
+    chosen.set(ident, number);
   }
-  return colours[`lease-${1 + sum % LEASE_COLOURS}`];
+  return chosen.get(ident);
 }

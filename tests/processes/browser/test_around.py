@@ -289,6 +289,20 @@ class AroundTestCase(base.BrowserCase):
         expect(page.locator('#panel-title')).to_have_text('lease')
         self.check_accessible(page)
 
+    def test_phone_shows_what_is_asked_for(self):
+        """The row of the class stays above the form, whatever that says."""
+        self.service.lease(1, 30, name='training', hosts=2)
+        page = self.someone(**_PHONE)
+        self.open(page)
+        page.locator('#book').tap()
+        page.fill('#book-hosts', '3')
+        page.fill('#book-end', page.input_value('#book-start').replace(
+            page.input_value('#book-start')[:4], '2099'))
+        expect(page.locator('.verdict')).to_have_class('verdict no')
+        row = self.row('gold', page).bounding_box()
+        panel = page.locator('#panel').bounding_box()
+        self.assertLessEqual(row['y'] + row['height'], panel['y'])
+
     def test_twice_as_large(self):
         """The rows have more room than the legend."""
         page = self.someone(viewport={'width': 640, 'height': 380})
@@ -421,9 +435,14 @@ class EmptyTestCase(base.BrowserCase):
         self.page.goto(self.service.page)
         expect(self.page.locator('#empty')).to_contain_text(
             'An operator opens them')
-        self.page.keyboard.press('b')
-        expect(self.page.locator('#panel')).to_be_hidden()
-        self.check_accessible()
+        for key in 'bf':
+            self.page.keyboard.press(key)
+            expect(self.page.locator('#notice')).to_contain_text(
+                'There is nothing to book')
+            expect(self.page.locator('#panel')).to_be_hidden()
+            self.check_accessible()
+            self.page.evaluate(
+                "document.querySelector('#notice').replaceChildren()")
 
 
 class ScriptsTestCase(base.BrowserCase):

@@ -170,6 +170,73 @@ class BoardTestCase(base.BrowserCase):
         self.see(lambda found: not any(map(_is_red, found)), *part, **strip)
 
 
+    def test_leases_in_the_way_are_framed(self):
+        """On their hosts, where the class is open; no other lease is."""
+        other = self.service.lease(40, 60, name='far')
+        blocker = self.service.lease(8, 20, name='near', hosts=3)
+        self.open_days(book='gold', hosts=1, **{
+            key: f'{base.minute(hours):%Y-%m-%dT%H:%M:%SZ}'
+            for key, hours in (('start', 10), ('end', 16))})
+        expect(self.page.locator('.blockers')).to_contain_text(
+            '3 hosts of your lease near: ')
+        red = self.shade('red')
+        for node in blocker['reservations'][0]['nodes']:
+            host = self.service.ask_ironic(
+                'GET', f'nodes/{node["uuid"]}')['name']
+            self.see(lambda found: red in found, host, 15, 19, below=-13,
+                     height=26)
+        self.see(lambda found: red not in found, self.host_of(other), 41, 43,
+                 below=-13, height=26)
+
+    def test_where_a_lease_goes_that_makes_room(self):
+        """It is drawn on its other host while the edge is dragged."""
+        other = self.service.lease(14, 30, name='other')
+        node = other['reservations'][0]['nodes'][0]['uuid']
+        self.service.lease(2, 12, name='training', node=node)
+        host = self.host_of(other)
+        self.open_days()
+        expect(self.row(host).locator('.said')).to_contain_text('training')
+        accent = self.shade('accent')
+        there = [name for name in ('gold-0', 'gold-1', 'gold-2')
+                 if name != host]
+
+        def marked():
+            return [name for name in there if any(
+                _near(each, accent) for each in self.pixels(
+                    name, 22, 29, below=-13, height=26))]
+
+        self.assertEqual([], marked())
+        y = self.y(host)
+        self.page.mouse.move(self.x(12) - 1, y)
+        self.page.mouse.down()
+        self.page.mouse.move(self.x(20), y, steps=6)
+        expect(self.page.locator('#notice')).to_contain_text(
+            'other moves to another host')
+        deadline = time.monotonic() + _PATIENCE
+        while len(marked()) != 1:
+            assert time.monotonic() < deadline, marked()
+        self.page.keyboard.press('Escape')
+        self.page.mouse.up()
+        while marked():
+            assert time.monotonic() < deadline, marked()
+
+    def test_window_over_a_host_is_seen_there(self):
+        """The row of its class may be far above."""
+        self.open_days()
+        y, accent = self.y('gold-2'), self.shade('accent')
+        self.page.mouse.move(self.x(10), y)
+        self.page.mouse.down()
+        self.page.mouse.move(self.x(20), y, steps=6)
+        self.see(lambda found: any(_near(each, accent) for each in found),
+                 'gold-2', 12, 18, below=-13, height=26)
+        self.page.mouse.up()
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.page.keyboard.press('Escape')
+        self.see(lambda found: not any(
+            _near(each, accent) for each in found),
+            'gold-2', 12, 18, below=-13, height=26)
+
+
 class OffersTestCase(base.BrowserCase):
     """Three gold hosts, and offers that overlap what was asked for."""
 

@@ -117,8 +117,10 @@ class ChangeTestCase(base.BrowserCase):
         self.page.mouse.move(self.x(12) - 1, y)
         self.page.mouse.down()
         self.page.mouse.move(self.x(20), y, steps=6)
+        expect(self.page.locator('#notice')).to_contain_text('Drop to do it')
         self.page.keyboard.press('Escape')
         self.page.mouse.up()
+        expect(self.page.locator('#notice')).to_be_empty()
         self.page.wait_for_timeout(500)
         self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
 
@@ -134,6 +136,8 @@ class ChangeTestCase(base.BrowserCase):
         self.page.mouse.move(self.x(20), y, steps=6)
         expect(self.page.locator('#notice')).to_contain_text(
             'Not enough hosts')
+        expect(self.page.locator('#notice')).to_contain_text(
+            'In the way: your lease others.')
         self.page.mouse.up()
         expect(self.page.locator('#notice')).to_contain_text('Not changed')
         expect(self.page.locator('#notice time').first).to_be_visible()
@@ -162,7 +166,7 @@ class ChangeTestCase(base.BrowserCase):
         self.wait_until_active('training')
         self.open(lease=lease['id'])
         history = self.page.locator('section.history')
-        for said in ('Made', 'Start: done', 'Its own from here on: gold-'):
+        for said in ('Booked', 'Started', 'Hosts handed over: gold-'):
             expect(history).to_contain_text(said)
         expect(history).not_to_contain_text('Taken back')
         expect(history.locator('time').first).to_have_attribute(
@@ -334,6 +338,19 @@ class ChangeTestCase(base.BrowserCase):
             'button', name='End now').click()
         expect(self.page.locator('#notice')).to_contain_text('ends now')
         self.assertThat(self.hours_of('training'), matchers.LessThan(0.1))
+
+    def test_panel_begins_at_its_top(self):
+        """However far down somebody was in what it showed before."""
+        lease = self.service.lease(2, 12, name='training')
+        self.open(lease=lease['id'])
+        expect(self.page.locator('section.history')).to_contain_text('Booked')
+        panel = self.page.locator('#panel')
+        panel.evaluate('(each) => { each.scrollTop = 10000; }')
+        self.assertGreater(panel.evaluate('(each) => each.scrollTop'), 0)
+        self.page.keyboard.press('?')
+        expect(self.page.locator('#panel-title')).to_have_text(
+            'Keys and mouse')
+        self.assertEqual(0, panel.evaluate('(each) => each.scrollTop'))
 
     def test_keys_lead_to_a_lease(self):
         """Down to the host, to its lease, and into its page."""

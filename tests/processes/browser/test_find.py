@@ -71,6 +71,6 @@ class FindTestCase(base.BrowserCase):
         self.open()
         self.find(4, 1)
         expect(self.page.locator('.slots')).to_contain_text(
-            'There is no such slot')
+            'There is no such slot: gold has 3 hosts in all.')
         expect(self.page.locator('.slots')).to_contain_text('Try fewer hosts')
         self.check_accessible()

@@ -130,6 +130,16 @@ class LatePageTestCase(base.Browsing):
         self.assertIsNone(self.page.evaluate('stage.shown().failure'))
         self.answered_to_the_end()
 
+    def test_failure_of_a_class_that_is_closed(self):
+        """It was shown until the page looked again."""
+        self.tell("fail('')")
+        self.assertIn('away', self.page.evaluate('stage.shown().failure'))
+        self.assertIsNone(self.page.evaluate(
+            "stage.fleet.setOpen('gold', false) ?? stage.fleet.failure"))
+        # What comes only then counts no more either.
+        self.tell("fail('4')")
+        self.assertIsNone(self.page.evaluate('stage.fleet.failure'))
+
     def test_second_page_whose_host_is_gone(self):
         """The list does not begin anew once more."""
         self.tell("answer('', ['1', '3'], true)")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import threading
+import urllib.parse
 
 from cheroot import wsgi as cheroot_wsgi
 import fixtures
@@ -210,12 +211,21 @@ class KeystoneTestCase(base.BrowserCase):
 
     def sign_in(self, project='red'):
         """Fill in the form, and send it."""
+        self.page.goto(f'{self.service.page}?range=7&open=gold')
+        self.fill_in(project)
+
+    def fill_in(self, project='red'):
+        """Fill in the form that is there."""
         page = self.page
-        page.goto(f'{self.service.page}?range=7&open=gold')
         page.get_by_label('User', exact=True).fill('anna')
         page.get_by_label('Password').last.fill('secret')
         page.get_by_label('Project', exact=True).fill(project)
         page.locator('#sign-in button.primary').click()
+
+    def end_sessions(self):
+        """Revoke all tokens."""
+        for token in list(self.service.keystone.tokens._token_data):
+            self.service.keystone.end(token)
 
     def test_member_sees_windows_without_names(self):
         """Of others; of the own project everything, and no role besides."""
@@ -252,10 +262,59 @@ class KeystoneTestCase(base.BrowserCase):
         self.page.locator('#sign-in button.primary').click()
         expect(self.row('gold')).to_be_visible()
 
+    def test_session_ends_while_a_form_is_open(self):
+        """Whoever signs in again finds it as it was, and it is judged."""
+        self.sign_in()
+        expect(self.row('gold')).to_be_visible()
+        self.page.keyboard.press('b')
+        self.page.fill('#book-name', 'training')
+        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.end_sessions()
+        # NOTE: the page may have seen it before, and lets nobody type.
+        self.page.locator('#book-hosts').evaluate("""(input) => {
+          input.value = '2';
+          input.dispatchEvent(new Event('input', {bubbles: true}));
+        }""")
+        expect(self.page.locator('.verdict')).to_contain_text('no session')
+        expect(self.page.locator('#sign-in')).to_be_visible()
+        self.fill_in()
+        expect(self.page.locator('.verdict')).to_contain_text(
+            'Possible: 2 hosts')
+        expect(self.page.locator('#book-name')).to_have_value('training')
+        self.page.locator('.booking button[type=submit]').click()
+        expect(self.page.locator('#panel-title')).to_have_text('training')
+
+    def test_session_ends_while_an_edge_is_dragged(self):
+        """The drag is over: what is dropped then changes nothing."""
+        self.service.lease('ours', 'id-of-red')
+        self.sign_in()
+        said = self.page.locator('.host-row').filter(
+            has=self.page.locator('.said', has_text='of your lease ours'))
+        expect(said).to_have_count(1)
+        self.page.goto(f'{self.service.page}?' + urllib.parse.urlencode(
+            {**self.window(-4, 60), 'open': 'gold'}))
+        expect(said).to_have_count(1)
+        host = said.locator('.name').inner_text()
+        y = self.y(host)
+        self.page.mouse.move(self.x(40) - 1, y)
+        self.page.mouse.down()
+        self.page.mouse.move(self.x(44), y, steps=4)
+        expect(self.page.locator('#notice')).to_contain_text('possible')
+        self.end_sessions()
+        self.page.mouse.move(self.x(48), y, steps=4)
+        expect(self.page.locator('#sign-in')).to_be_visible()
+        changed = []
+        self.page.on('request', lambda sent: sent.method == 'PUT'
+                     and changed.append(sent.url))
+        self.page.mouse.up()
+        self.fill_in()
+        expect(self.page.locator('#sign-in')).to_be_hidden()
+        expect(self.page.locator('#notice')).to_be_empty()
+        self.assertEqual([], changed)
+
     def test_token_is_revoked_elsewhere(self):
         self.sign_in()
         expect(self.row('gold')).to_be_visible()
-        for token in list(self.service.keystone.tokens._token_data):
-            self.service.keystone.end(token)
+        self.end_sessions()
         expect(self.page.locator('#sign-in')).to_contain_text(
             'Your session has ended')
