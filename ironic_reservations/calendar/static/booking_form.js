@@ -29,6 +29,7 @@ import {get} from './requests.js';
 import {DAY, duration, fromInput, HOUR, toInput, utc, write} from './times.js';
 
 const RETRY_MS = 3000;
+export const ANY_CLASS = 'any class';
 
 /** Booking with the panel and the board. */
 export class BookingForm {
@@ -301,7 +302,7 @@ export class BookingForm {
       const room = roomText(verdict.moves);
       fill(places.verdict, element(
         'p', {}, `Possible: ${count(draft.hosts, 'host')} of ${
-          draft.resourceClass}, as you ask for it.`),
+          draft.resourceClass || ANY_CLASS}, as you ask for it.`),
            room && element('p.room', {}, room));
     } else if (verdict.typing) {
       fill(places.verdict, element('p', {}, verdict.sentence));
@@ -376,7 +377,8 @@ export function classChoice(id, {classes}, chosen) {
     : [...classes, {name: chosen, hosts: 0}];
   return element('select', {id}, ...all.map((each) => element(
     'option', {value: each.name, selected: each.name === chosen},
-    `${each.name} (${each.hosts})`)));
+    // NOTE: nobody can ask for hosts that have no class.
+    each.name ? `${each.name} (${each.hosts})` : ANY_CLASS)));
 }
 
 /** Return a field with its label; looks: classes after dots. */

@@ -17,7 +17,7 @@
  */
 
 import {bookOnce} from './book_once.js';
-import {classChoice, field} from './booking_form.js';
+import {ANY_CLASS, classChoice, field} from './booking_form.js';
 import {element, fill} from './elements.js';
 import {openPanel} from './panel.js';
 import {textFor} from './properties.js';
@@ -101,7 +101,9 @@ export class FindForm {
     let slots;
     try {
       const answer = await get('availability', new URLSearchParams({
-        resource_class: wanted.resourceClass, count: wanted.hosts,
+        ...(wanted.resourceClass
+          ? {resource_class: wanted.resourceClass} : {}),
+        count: wanted.hosts,
         duration: wanted.hours * 3600, slots: SLOTS,
         start_date: write(Math.max(wanted.start, page.fleet.now())),
         end_date: write(wanted.end)}));
@@ -143,12 +145,12 @@ export class FindForm {
   /** Say why there is none, and what may help. */
   noSlot({resourceClass, hosts, hours}) {
     const all = this.page.fleet.find(resourceClass)?.hosts ?? 0;
-    if (hosts > all) {
+    if (resourceClass && hosts > all) {
       return `There is no such slot: ${resourceClass} has ${
         count(all, 'host')} in all. Try fewer hosts, or another class.`;
     }
     return `There is no such slot: ${count(hosts, 'host')} of ${
-      resourceClass} ${hosts === 1 ? 'is not free' : 'are not free together'
+      resourceClass || ANY_CLASS} ${hosts === 1 ? 'is not free' : 'are not free together'
     } for ${duration(hours * 3600)} in that time. Try ${
       hosts === 1 ? '' : 'fewer hosts, '}a shorter time, or a later end.`;
   }

@@ -125,7 +125,8 @@ export class RowLabels {
 
   fillClass(made, row) {
     const each = this.fleet.find(row.key);
-    const shownName = row.rack === null ? row.name : row.rack || 'no rack';
+    const shownName = row.rack === null ? row.name || 'no class'
+      : row.rack || 'no rack';
     const {from, to} = this.view;
     const now = this.fleet.now();
     const free = this.fleet.freeAt(row.key, Math.max(from, now));

@@ -263,6 +263,29 @@ class LookTestCase(base.BrowserCase):
                          self.page.evaluate('window.looks'))
 
 
+class NoClassTestCase(base.BrowserCase):
+    """A host without a class, beside others."""
+
+    def test_host_without_a_class(self):
+        """Its row says so; nobody can ask for such hosts alone."""
+        self.service.ask_ironic('PATCH', 'nodes/gold-2', [
+            {'op': 'remove', 'path': '/resource_class'}])
+        self.page.goto(self.service.page)
+        row = self.row('no class')
+        expect(row).to_contain_text('1 of 1 free')
+        row.focus()
+        self.page.keyboard.press('ArrowRight')
+        expect(self.row('gold-2')).to_be_visible()
+        row.focus()
+        self.page.keyboard.press('b')
+        expect(self.page.locator('.verdict')).to_contain_text(
+            'Possible: 1 host of any class')
+        self.page.keyboard.press('Escape')
+        self.page.keyboard.press('f')
+        expect(self.page.locator('.slots .offer').first).to_be_visible()
+        self.check_accessible()
+
+
 class RacksTestCase(base.BrowserCase):
     """Hosts in racks, which the operator has named."""
 
