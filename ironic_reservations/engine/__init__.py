@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The use cases, each one: snapshot, plan, commit, and again if outrun."""
+"""The use cases: snapshot, plan, commit, and again after a lost race."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from ironic_reservations.engine.snapshots import cache
 
 @dataclasses.dataclass(frozen=True)
 class Engine:
-    """What every use case needs.
+    """The dependencies of all use cases.
 
-    :ivar clock: the time by which all processes judge promises.
-    :ivar timer: seconds, never set back: for what this process judges for
-        itself.
-    :ivar snapshots: what this process knows of all hosts,
-    :ivar lease_parts: and of leases that were listed.
-    :ivar unwritten: what it has yet to write of requests.
-    :ivar ironic: Ironic as seen by this service; ``None`` where the mirror
-        is all that there is (tools, tests of the timeline).
-    :ivar placement: where promised nodes are held; ``None`` where they are
-        not.
-    :ivar nova: where leases of instances get their flavors; ``None`` where
-        they get none.
+    :ivar clock: the time by which all processes decide whether promises live.
+    :ivar timer: seconds that are never set back, for deadlines of this
+        process.
+    :ivar snapshots: the cached snapshot of all hosts.
+    :ivar lease_parts: the cache of listed leases.
+    :ivar unwritten: outcomes of requests that could not be recorded yet.
+    :ivar ironic: Ironic as seen by this service; ``None`` where only the
+        mirror exists (tools, tests of the timeline).
+    :ivar placement: where promised nodes are held; ``None``: they are not
+        held.
+    :ivar nova: where leases of instances get their flavors; ``None``: they
+        get none.
     :ivar unsent: notices that this process has claimed, and does not send.
     """
 

@@ -10,10 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Moving promises to leases aside for whoever needs one node from now on.
+"""Move bookings of leases that have not started, for a use that begins now.
 
-What is planned for later goes to other nodes, in the transaction of the one
-who needs it, or nothing is changed at all.
+They move in the transaction of that use, or nothing is changed at all.
 """
 
 from __future__ import annotations

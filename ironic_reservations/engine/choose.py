@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Choosing one node, asking Ironic, and moving promises where it has to be."""
+"""Choose a node for a request: pick, confirm with Ironic, make room."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Choice:
 def choose(engine: Engine, ask: pick.Ask, view: plan.View,
            sees: facts.Visibility, observer: ironic_client.Ironic | None,
            need: plan.Need) -> Choice:
-    """Pick a node, asking Ironic where that is configured.
+    """Pick a node, and confirm it with Ironic where that is configured.
 
-    :param observer: Ironic with the caller's credentials; ``None``: with
-        those of this service.
+    :param observer: Ironic with the caller's credentials; ``None``: with those
+        of this service.
     :raises NoNodeAvailable: with the reasons.
-    :raises IronicUnavailable: the facts could not be confirmed.
+    :raises IronicUnavailable: Ironic could not confirm the state of a node.
     :raises Conflict: a node has changed meanwhile.
     """
     asks_whom = observer or engine.ironic

@@ -10,14 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The one way in which the timeline changes.
+"""The only way to change the timeline.
 
-Whoever changes bookings, reservations, requests under way or hosts reads the
-generations of the nodes first (:mod:`~ironic_reservations.engine.seen`), then
-all else that the decision rests on, and decides.  Then, in one transaction,
-:func:`commit` comes first, and after it the rows are written, each of them
-named by what was read of it.  If anything is no longer so, nothing is written
-at all, and the attempt begins again with its first read.
+A use case that changes bookings, reservations, requests under way or hosts
+first reads the generations of the nodes
+(:mod:`~ironic_reservations.engine.seen`), then everything else that the
+decision rests on, and decides.  Then, in one transaction, :func:`commit` comes
+first, and the rows are written after it, each under a condition on the values
+that were read.  If any of them has changed, nothing is written, and the
+attempt begins again with its first read.
 """
 
 from __future__ import annotations
@@ -39,16 +40,17 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
            now: datetime.datetime,
            difference: difference_module.Difference | None = None,
            let_through: tuple[str, str] | None = None) -> None:
-    """Change the bookings of nodes, if nobody has since they were read.
+    """Increment the generations of nodes, and move the bookings of others.
 
-    Comes first in a transaction that writes bookings of these nodes: until
-    its end nobody else writes any.
+    Comes first in a transaction that writes bookings of these nodes: until it
+    ends, no other transaction can write any.
 
-    :param now: when the decision began to be made.
-    :param difference: what changes for others.
+    :param now: the time of the decision.
+    :param difference: the bookings of others that move or lose their node.
     :param let_through: a node, and the token of the request that is let
         through to it.
-    :raises Conflict: somebody has changed a node, or a booking that moves.
+    :raises Conflict: a node, or a booking that moves, has changed since it was
+        read.
     """
     if difference is not None:
         seen = seen.also(difference.seen)

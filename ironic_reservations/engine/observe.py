@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Checking with Ironic the facts that an answer is about to rest on."""
+"""Confirm with Ironic the facts that an answer rests on."""
 
 from __future__ import annotations
 

@@ -10,15 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Letting a request through to Ironic without a gap in the timeline.
+"""Let a request through to Ironic without a gap in the timeline.
 
-Between the moment that the guard lets a deploy pass and the moment that
-Ironic shows it, the node looks free.  A *passage* stands on the timeline for
-that while: it raises the node's generation, so that a reservation planned
-before it cannot commit, and it makes the node busy, so that none is planned
-during it.  It never ends by itself: of one that is left behind by a process
-that died, or that Ironic gave no answer to, the reconciler finds out what
-became of it, see :mod:`.uncertain`.
+After the guard has let a deploy pass, the node looks free until Ironic shows
+the deploy.  For that time, the timeline has a row, a *passage*: it increments
+the node's generation, so that a reservation planned before it cannot commit,
+and it makes the node busy, so that none is planned during it.  It never ends
+by itself: if its process died, or Ironic gave no answer, the reconciler finds
+out the outcome, see :mod:`.uncertain`.
 """
 
 from __future__ import annotations
@@ -68,15 +67,15 @@ _T = TypeVar('_T')
 class Passage:
     """A guarded request that was let through.
 
-    :ivar token: what its row is known by.
-    :ivar deadline: after which it is not handed to Ironic any more, by the
-        timer of the engine.
-    :ivar reservation_uuid: the reservation that was shown, if one was.
-    :ivar first: whether it was shown for the first time: if this request
-        comes to nothing, none did.
+    :ivar token: identifies its row.
+    :ivar deadline: the time by the engine's timer after which it is not handed
+        to Ironic.
+    :ivar reservation_uuid: the reservation that was shown, if any.
+    :ivar first: whether that proof was shown for the first time, so that the
+        reservation is unused again if this request fails.
     :ivar lease_reservation_id: the lease reservation that was shown.
-    :ivar instance_uuid: of an allocation.
-    :ivar uses: whether a lease uses its node, if this comes to anything.
+    :ivar instance_uuid: the uuid of an allocation.
+    :ivar uses: whether a lease uses its node if this request succeeds.
     """
 
     token: str
@@ -96,24 +95,26 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
           bearer: planner_admit.Bearer = planner_admit.ANYBODY) -> Passage:
     """Let a request take a node for use, or refuse it.
 
-    Whoever deploys without a lease has the node nobody knows how long, so
-    the leases that it is promised to go to other nodes first.
+    A deploy without a lease has no known end, so the leases that the node is
+    promised to move to other nodes first.
 
     :param proof: the uuid of a reservation or the id of a lease reservation,
-        canonical.
-    :param vouched_instance: the instance for which a trusted service asks.
-    :param required: whether a free node may be taken without a reservation.
-    :param act: what the request does to the node.
-    :param placed_instance: the instance that a trusted service asks for,
-        which Placement may say has the node by a lease.
-    :param bearer: who shows the proof.
-    :raises ProofRequired: the node is reserved, or leased.
-    :raises ProofInvalid: not by what was shown.
-    :raises ReservationRequired: it is free, and that is not enough.
-    :raises NodeInMaintenance: a maintenance window has it.
-    :raises NodePromised: a lease needs it later.
-    :raises ProofUnknown: Placement does not tell.
-    :raises DatabaseUnavailable: it cannot be known.
+        in its canonical form.
+    :param vouched_instance: the instance that a trusted service names as its
+        proof.
+    :param required: whether even a free node needs a reservation.
+    :param act: the effect of the request on the node.
+    :param placed_instance: the instance that a trusted service names, and that
+        Placement may show to have the node by a lease.
+    :param bearer: the caller who shows the proof.
+    :raises ProofRequired: the node is reserved or leased, and no proof was
+        shown.
+    :raises ProofInvalid: the proof is not valid for the node.
+    :raises ReservationRequired: the node is free, but needs a reservation.
+    :raises NodeInMaintenance: the node is in a maintenance window.
+    :raises NodePromised: a lease needs the node later.
+    :raises ProofUnknown: Placement does not answer.
+    :raises DatabaseUnavailable: the owner of the node cannot be read.
     """
     shown_claim = planner_admit.Claim(proof, vouched_instance, bearer)
 
@@ -174,11 +175,11 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
 
 
 def let_through(attempt: Callable[[], _T]) -> _T:
-    """Open a passage, or be sure that Ironic is not asked.
+    """Open a passage, or make sure that nothing is sent to Ironic.
 
-    :param attempt: reads, judges, and opens it.
-    :raises DatabaseUnavailable: nobody knows whether one has been opened;
-        of one that has, the reconciler finds out that nothing was sent.
+    :param attempt: reads, decides, and opens the passage.
+    :raises DatabaseUnavailable: the passage may have been opened; then the
+        reconciler finds out that nothing was sent.
     """
     try:
         return retry.until_committed(attempt)
@@ -246,18 +247,19 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
           act: str | None = None) -> Passage:
-    """Write that a request is let through.
+    """Write the row of a request that is let through.
 
-    :param node: as it was judged.
+    :param node: the node as the decision saw it.
     :param shown: the reservation that was shown.
-    :param instance_uuid: of an allocation.
+    :param instance_uuid: the uuid of an allocation.
     :param deadline: see :class:`Passage`.
-    :param void: a reservation of the node that is over.
-    :param confirmed: whether Ironic has been asked about the node.
-    :param room: what becomes of leases that were to have the node.
-    :param starting: bookings that its first use binds.
-    :param act: :data:`.in_flight.CHANGE`, where it is for nobody's use.
-    :raises Conflict: the node, or what it was judged by, has changed since.
+    :param void: an ended reservation of the node.
+    :param confirmed: whether the node was read from Ironic.
+    :param room: the moves of leases that were promised the node.
+    :param starting: bookings that this first use binds.
+    :param act: :data:`.in_flight.CHANGE` for a change that takes no node.
+    :raises Conflict: the node, or a row that the decision rests on, has
+        changed since.
     """
     token = str(uuid_module.uuid4())
     uuid = None if shown is None else shown.uuid
@@ -292,13 +294,13 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
 
 
 def hand_over_by(engine: Engine) -> float:
-    """Return until when a request that is let through now may be handed over.
+    """Return the time by which a request that begins now must be handed over.
 
-    It is taken before anything is read, by a timer that nobody sets: whoever
-    stands still does not notice.
+    It is taken before anything is read, by a timer that cannot be set, so that
+    a stopped process notices.
 
-    NOTE: half of the time that its row asks for; the other half is for
-    Ironic to answer.
+    NOTE: half of the lifetime of its row; the other half is for Ironic's
+    answer.
     """
     return engine.timer() + float(engine.conf.guard.passage_timeout) / 2
 
@@ -363,7 +365,7 @@ def check_timer(engine: Engine, deadline: float, what: str) -> None:
 
 
 def doubt(engine: Engine, passage: Passage) -> None:
-    """Write down that nobody knows what Ironic made of a request.
+    """Record that the outcome of a request in Ironic is unknown.
 
     The node is promised to nobody until the reconciler has found out.
     """
@@ -384,9 +386,9 @@ def doubt(engine: Engine, passage: Passage) -> None:
 
 
 def accept(engine: Engine, passage: Passage) -> bool:
-    """Write down that Ironic works on an allocation.
+    """Record that Ironic works on an allocation.
 
-    :returns: ``False`` where the node was not kept for it any more.
+    :returns: ``False`` if the node was no longer kept for it.
     :raises DatabaseUnavailable: then the reconciler finds out.
     """
     def attempt() -> bool:
@@ -399,13 +401,12 @@ def accept(engine: Engine, passage: Passage) -> bool:
 
 def close(engine: Engine, passage: Passage, succeeded: bool,
           node: facts.Node | None = None) -> bool:
-    """Write down what Ironic made of a request.
+    """Record the outcome of a request in Ironic.
 
     :param succeeded: whether Ironic accepted it.
-    :param node: as Ironic shows it afterwards, if it was asked.
-    :returns: ``False`` where the node was not kept for it any more.
-    :raises DatabaseUnavailable: then the reconciler finds out what became of
-        the request.
+    :param node: the node as Ironic shows it afterwards, if it was read.
+    :returns: ``False`` if the node was no longer kept for it.
+    :raises DatabaseUnavailable: then the reconciler finds out the outcome.
     """
     return _close(
         engine, passage, succeeded, node, lambda connection:
@@ -415,10 +416,10 @@ def close(engine: Engine, passage: Passage, succeeded: bool,
 
 def settle(engine: Engine, row: in_flight.InFlight,
            node: facts.Node | None) -> bool:
-    """Write down what has become of a request, as Ironic shows it.
+    """Record the outcome of an uncertain request, as Ironic shows it.
 
-    :param node: as it is settled; ``None``: Ironic has it no more.
-    :returns: ``False`` where somebody else was first.
+    :param node: the node as Ironic shows it; ``None``: it is gone.
+    :returns: ``False`` if another process has recorded it first.
     """
     return _close(
         engine, Passage(row.token or '', row.node_uuid, engine.timer(),

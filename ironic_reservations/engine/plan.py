@@ -42,13 +42,12 @@ CLASS_LIMIT = 'class_limit'
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """What a node is wanted for.
+    """The use that a node is needed for.
 
-    :ivar until: when it is given back; ``None``: nobody knows.
-    :ivar bare: whether there is neither a reservation nor a lease for it,
-        now or then.
+    :ivar until: the time at which it is given back; ``None``: not known.
+    :ivar bare: whether it is without a reservation and a lease.
     :ivar unheld: the nodes that could not be held in Placement for it.
-    :ivar full: the resource classes of which the project has enough.
+    :ivar full: the resource classes of which the project may have no more.
     """
 
     until: datetime.datetime | None = None
@@ -60,12 +59,12 @@ class Need:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What was read in one go: the snapshot, and the rows behind it.
+    """A snapshot of the nodes of a request, and the rows behind it.
 
-    :ivar related: reservations of the nodes, of the instance and of the
-        uuid that were asked for; void ones too, since their rows are in the
-        way of new ones until they are deleted.
-    :ivar confirmed: whether Ironic was asked about the node that was picked.
+    :ivar related: reservations of the nodes, of the instance and of the uuid
+        in the request; void ones, too, since new rows collide with theirs
+        until they are deleted.
+    :ivar confirmed: whether the node that was picked was read from Ironic.
     """
 
     snapshot: pick.Snapshot

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Take a promise back (seed 004, ``DELETE /v1/reservations/<uuid>``)."""
+"""Delete a reservation (``DELETE /v1/reservations/<uuid>``)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Promise one node (seed 004, ``POST /v1/reservations``)."""
+"""Reserve one node (``POST /v1/reservations``)."""
 
 from __future__ import annotations
 
@@ -63,27 +63,28 @@ class _Made:
 def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             observer: ironic_client.Ironic | None = None,
             allowed: limits.Limits = limits.NONE) -> facts.Reservation:
-    """Promise the first node that can be promised, or say why there is none.
+    """Reserve the first node that can be reserved, or raise the reasons.
 
     A request that was served before (the same ``uuid``, or the same
     ``instance_uuid``) gets the same reservation.
 
     :param ask: the request.
-    :param sees: which nodes the caller may know of.
-    :param observer: Ironic with the caller's credentials, where there are
-        such; otherwise this service asks with its own.
-    :param allowed: the limits that hold for the caller.
+    :param sees: the nodes that the caller may see.
+    :param observer: Ironic with the caller's credentials; ``None``: with those
+        of this service.
+    :param allowed: the limits of the caller.
     :raises ReservationLimit: the project may have no more.
     :raises NoNodeAvailable: with ``reasons``: one for each node of the
-        list, or a count for each cause where no list was given.
+        list, or a count for each reason if there was no list.
     :raises UuidInUse: the uuid names a reservation for another instance.
-    :raises InstanceReserved: another project reserved for that instance.
-    :raises InvalidValue: the end that was asked for has passed meanwhile.
-    :raises Contention: others changed the nodes each time.
-    :raises IronicUnavailable: the facts could not be confirmed.
+    :raises InstanceReserved: another project has reserved a node for that
+        instance.
+    :raises InvalidValue: the requested end has passed meanwhile.
+    :raises Contention: other requests changed the nodes each time.
+    :raises IronicUnavailable: Ironic could not confirm the state of a node.
     :raises PlacementUnavailable: the node could not be held there.
     :raises DatabaseUnavailable: nothing could be read or written.
-    :raises OutcomeUnknown: it may or may not have been reserved.
+    :raises OutcomeUnknown: the node may or may not have been reserved.
     """
     unheld: dict[str, reasons.Reason] = {}
     while True:

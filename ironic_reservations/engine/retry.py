@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Planning again when another process has committed first."""
+"""Repeat a plan and its commit when another process has committed first."""
 
 from __future__ import annotations
 
@@ -46,23 +46,22 @@ _BREATH = 0.2
 def until_committed(attempt: Callable[[], _T],
                     look: Callable[[], _T | None] | None = None,
                     repeatable: bool = False) -> _T:
-    """Return what a plan and its commit give, once nobody is in the way.
+    """Repeat an attempt until it commits; return its result.
 
-    Each conflict means that somebody else got through, so that this ends;
-    the bounds are for locks of the dead, and for what nobody thought of.
+    Each conflict means that another request has succeeded, so that this ends;
+    the limits are for locks of dead processes and for unforeseen cases.
 
-    Where the database does not say what became of a COMMIT, a request that
-    can be made twice is: once more, after a look at what it has done.  From
-    then on only success is certain: whatever else comes of it, the COMMIT of
-    before may still take effect.
+    If the outcome of a COMMIT is unknown, a request that is safe to repeat is
+    repeated, after a look for its rows.  From then on, only success is
+    certain: after any failure, the earlier COMMIT may still take effect.
 
     :param attempt: takes a new snapshot, plans and commits.
-    :param look: Return what an earlier attempt of this request has committed,
-        ``None`` where nothing of it is to be seen; for a request that can be
-        made twice.
-    :param repeatable: whether it can be, without a look.
-    :raises Contention: it was outrun for too long, or found a lock.
-    :raises OutcomeUnknown: what was asked for may or may not have been done.
+    :param look: returns the result of an earlier attempt of this request, or
+        ``None`` if there is none; for requests that it makes safe to repeat.
+    :param repeatable: whether the request is safe to repeat without a look.
+    :raises Contention: other requests, or a lock, were in the way for too
+        long.
+    :raises OutcomeUnknown: the request may or may not have been carried out.
     """
     began = clock.elapsed()
     unsure: errors.OutcomeUnknown | None = None

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a change of the timeline rests on, as it was read.
+"""The generations that a change of the timeline rests on, as they were read.
 
-Each change of a node's bookings raises the generation of the node.  So a
-generation that still is what it was says that everything is what it was that
-was read of these bookings *after* it, or at the same moment.
+Each change of a node's bookings increments the generation of the node.  So if
+the generation has not changed, neither has any value of these bookings that
+was read *after* it, or in the same snapshot.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Seen:
     """The nodes that a decision rests on.
 
     :ivar generations: by the uuid of the node, each read before everything
-        else that was read of its bookings, or at the same moment; 0 for a
-        node that has no row yet.
-    :ivar fresh: nodes of which Ironic has said since what they are; that is
-        kept in the same commit.
-    :ivar owners: by the uuid of the node, of which project each was, as far
-        as that decides who may have it.
+        else about its bookings, or in the same snapshot; 0 for a node that
+        has no row yet.
+    :ivar fresh: nodes whose state was read from Ironic since; it is written
+        in the same commit.
+    :ivar owners: by the uuid of the node, the project that owned it, where the
+        decision rests on that.
     """
 
     generations: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -111,10 +111,10 @@ def read_again(connection: sa.Connection,
                bookings: Collection[leases.NodeBooking]) -> Seen:
     """Read the generations of the nodes of bookings that were read before.
 
-    Rests on nothing but these rows: what else stands on the nodes has to be
-    of no account to who calls this.
+    For decisions that rest on these bookings alone, and not on others of the
+    same nodes.
 
-    :raises Conflict: one of the bookings is no longer as it was.
+    :raises Conflict: one of the bookings has changed since.
     """
     there = db_bookings.read_with_generations(connection, bookings)
     if {booking for booking, _ in there} != set(bookings):

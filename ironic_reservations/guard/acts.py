@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Guarded requests: admitted on the timeline, carried out by Ironic."""
+"""Guarded requests: decided on the timeline, carried out by Ironic."""
 
 from __future__ import annotations
 

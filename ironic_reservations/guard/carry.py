@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Handing requests to Ironic, and what comes back.
+"""Hand requests to Ironic, and record their outcomes.
 
-What is not known is never taken for done, nor for not done.
+An unknown outcome counts neither as done nor as not done.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from ironic_reservations.model import in_flight
 
 def pass_on(engine: Engine, app: wsgi.Application, passage: passages.Passage,
             request: wsgi.Environ) -> wsgi.Answer:
-    """Return what Ironic answers to a request that was let through.
+    """Return Ironic's answer to a request that was let through.
 
-    Where Ironic has accepted it, the caller has to close the passage.
+    If Ironic has accepted it, the caller has to close the passage.
 
-    :raises HandedOverLate: it stood still for too long, and was not sent.
+    :raises HandedOverLate: the process was stopped for too long; the request
+        was not sent.
     """
     passages.check_in_time(engine, passage)
     try:
@@ -58,12 +59,13 @@ def pass_on(engine: Engine, app: wsgi.Application, passage: passages.Passage,
 
 def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
                 what: str, request: wsgi.Environ) -> wsgi.Answer:
-    """Return what Ironic answers to a request that nothing is kept for.
+    """Return Ironic's answer to a request that has no passage.
 
-    :param deadline: until when what it was judged by counts, by the timer of
-        the engine.
-    :param what: the request is for.
-    :raises HandedOverLate: it stood still for too long, and was not sent.
+    :param deadline: the time by the engine's timer until which the decision
+        about the request is valid.
+    :param what: a description of the request.
+    :raises HandedOverLate: the process was stopped for too long; the request
+        was not sent.
     """
     passages.check_timer(engine, deadline, what)
     return inward.call(app, request)
@@ -72,11 +74,11 @@ def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
 def close(engine: Engine, passage: passages.Passage, succeeded: bool,
           node: facts.Node | None = None,
           undo: in_flight.Act | None = None) -> None:
-    """Write down what Ironic answered.
+    """Record Ironic's answer.
 
-    :param node: as Ironic shows it afterwards, if it was asked.
-    :param undo: what takes back what the request has done.
-    :raises Overtaken: the node was another's by then.
+    :param node: the node as Ironic shows it afterwards, if it was read.
+    :param undo: undoes the effect of the request.
+    :raises Overtaken: the node was promised to somebody else by then.
     """
     if not _close(engine, passage, succeeded, node) and succeeded:
         overtaken.settle(engine, passage, undo)
@@ -84,13 +86,14 @@ def close(engine: Engine, passage: passages.Passage, succeeded: bool,
 
 def change(engine: Engine, app: wsgi.Application, node_uuid: str,
            actor: protection.Actor, request: wsgi.Environ) -> wsgi.Answer:
-    """Have Ironic change a node that nobody else gets meanwhile.
+    """Have Ironic change a node, and keep it from others meanwhile.
 
-    :param actor: who wants it.
-    :param request: what Ironic is asked.
-    :raises ReservationError: the caller may not, or nobody knows.
-    :raises HandedOverLate: it stood still for too long, and was not sent.
-    :raises Overtaken: the node was another's by then.
+    :param actor: the caller.
+    :param request: the request to Ironic.
+    :raises ReservationError: the caller may not, or this cannot be decided.
+    :raises HandedOverLate: the process was stopped for too long; the request
+        was not sent.
+    :raises Overtaken: the node was promised to somebody else by then.
     """
     passage = protect.keep(engine, node_uuid, actor)
     answer = pass_on(engine, app, passage, request)
@@ -100,9 +103,9 @@ def change(engine: Engine, app: wsgi.Application, node_uuid: str,
 
 
 def accept(engine: Engine, passage: passages.Passage) -> None:
-    """Write down that Ironic works on an allocation.
+    """Record that Ironic works on an allocation.
 
-    :raises Overtaken: the node was another's by then.
+    :raises Overtaken: the node was promised to somebody else by then.
     """
     try:
         kept = passages.accept(engine, passage)
@@ -118,8 +121,9 @@ def _close(engine: Engine, passage: passages.Passage, succeeded: bool,
            node: facts.Node | None = None) -> bool:
     """Close a passage.
 
-    :returns: ``False`` where it is known that the node was not kept any more.
-    :raises OutcomeUnknown: it may not have been, and Ironic has accepted.
+    :returns: ``False`` if the node was no longer kept for it.
+    :raises OutcomeUnknown: Ironic has accepted the request, and the node may
+        no longer have been kept for it.
     """
     try:
         return passages.close(engine, passage, succeeded, node)
@@ -133,9 +137,9 @@ def _close(engine: Engine, passage: passages.Passage, succeeded: bool,
 def _leave(engine: Engine, passage: passages.Passage,
            exc: errors.ReservationError, write: Callable[[], bool],
            succeeded: bool = True) -> None:
-    """Have an answer written later; it is true already.
+    """Have a known outcome recorded later.
 
-    :param write: does it.
+    :param write: records it.
     :raises OutcomeUnknown: Ironic carried the request out, and the passage
         may be gone.
     """

@@ -13,7 +13,7 @@
 
 """Lists of eligible nodes, without those that are reserved.
 
-Eligible are the nodes that are ``available`` and not associated (seed 004).
+Eligible are the nodes that are ``available`` and not associated.
 A list that asks for anything else shows all: nova-compute would take a node
 that is missing there for one that was deleted.
 """

@@ -109,7 +109,7 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
 
 
 class Guard:
-    """Ironic's API with the reservations in it."""
+    """The middleware: Ironic's API with reservations in front of it."""
 
     def __init__(self, app: wsgi.Application, engine: engine_module.Engine,
                  transport: in_process.InProcess, strategy: str,

@@ -55,11 +55,11 @@ class _Judged:
 class Protected:
     """Lets acts on nodes through, or refuses them.
 
-    NOTE: what nobody has costs one statement, and Ironic is not asked more
-    than it was without us, unless the node is named by its name.
+    NOTE: for a node that nobody has, this costs one statement, and no further
+    request to Ironic unless the node is named by its name.
 
     :param app: Ironic's application.
-    :param limits: how much of a body is read.
+    :param limits: the limits for bodies that are read.
     """
 
     def __init__(self, app: wsgi.Application, engine: Engine,
@@ -141,10 +141,10 @@ class Protected:
               request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic patch a node, if the caller may.
 
-        :param node: as the caller sees it.
-        :param acts: what the patch does to it.
-        :param request: what Ironic is asked.
-        :raises ReservationError: the caller may not, or nobody knows.
+        :param node: the node as the caller sees it.
+        :param acts: the protected acts of the patch.
+        :param request: the request to Ironic.
+        :raises ReservationError: the caller may not, or this is not known.
         """
         if node_acts.TAKES_AWAY.isdisjoint(acts):
             return self._pass(
@@ -156,12 +156,12 @@ class Protected:
     def provision(self, environ: wsgi.Environ, node: callers.Node,
                   act: node_acts.Act, proof: str | None,
                   request: wsgi.Environ) -> wsgi.Answer:
-        """Have Ironic bring a node into another state, if the caller may.
+        """Have Ironic change the provision state of a node, if the caller may.
 
-        :param node: as the caller sees it.
-        :param proof: that was shown, in the header or in the body.
-        :param request: what Ironic is asked.
-        :raises ReservationError: the caller may not, or nobody knows.
+        :param node: the node as the caller sees it.
+        :param proof: the proof from the header or the body.
+        :param request: the request to Ironic.
+        :raises ReservationError: the caller may not, or this is not known.
         """
         return self._pass(
             self._judge(environ, node.uuid, (act,), node, proof), request)
@@ -182,14 +182,14 @@ class Protected:
                acts: Collection[node_acts.Act],
                node: callers.Node | None = None,
                shown: str | None = None) -> _Judged:
-        """Raise unless the caller may do something to a node.
+        """Raise unless the caller may act on a node.
 
-        :param node: as the caller sees it, where that is known.
+        :param node: the node as the caller sees it, if it has been read.
         :param shown: a proof that was read already.
-        :raises ProofRequired: somebody has it, and no proof was shown.
-        :raises ProofInvalid: not by what was shown.
-        :raises DatabaseUnavailable: it cannot be known, and the caller is no
-            administrator.
+        :raises ProofRequired: somebody has the node, and no proof was shown.
+        :raises ProofInvalid: the proof is not valid for the node.
+        :raises DatabaseUnavailable: the owner cannot be read, and the caller
+            is no administrator.
         """
         proof = shown or _proof(environ)
         what = f'node {node_uuid}'

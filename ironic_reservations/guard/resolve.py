@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Ironic asked, as the caller, which node or allocation is meant."""
+"""Ask Ironic, as the caller, for the node or allocation of a request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALLOCATION = 'fields=uuid,node_uuid'
 
 
 class Turned(Exception):
-    """Ironic itself has the answer, and nothing is to be done."""
+    """Ironic has refused the request itself; its answer is passed on."""
 
     def __init__(self, answer: wsgi.Answer) -> None:
         super().__init__(answer.status)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How much of what a project may have it has: at once, and in hours ahead."""
+"""The part of its limits that a project uses: at once, and in hours ahead."""
 
 from __future__ import annotations
 

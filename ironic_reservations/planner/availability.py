@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How many nodes are free, when."""
+"""Count the free nodes over time."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What stands on the timelines of hosts, and what is demanded of them."""
+"""Bookings on the timelines of hosts, and demands for them."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Proofs that hosts which are shared have no room.
+"""Proofs that shared hosts have no room.
 
-Two proofs: what has to stay where it is leaves too little, whatever moves;
-or at one instant all that has to be on a set of hosts needs more of a class
-than all of them have.
+There are two: the bookings that have to stay leave too little, whatever else
+moves; or, at one instant, the units that have to be on a set of hosts need
+more of a resource class than all of these hosts have.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How much looking is worth an answer: counted in steps, not in time.
+"""The limits of a search: counted in steps, not in time.
 
-What is admitted must not depend on how busy the machine is.
+A decision must not depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """How many steps each way of looking may take, mostly for one node.
+    """The maximum number of steps of each method, mostly for one node.
 
-    :ivar proof: nodes looked at for a proof that there is no room.
-    :ivar chain: nodes looked at for a chain of moves.
-    :ivar swap: bookings looked at for exchanges between two nodes.
-    :ivar repair: bookings looked at for making room, for one demand.
+    :ivar proof: nodes examined for a proof that there is no room.
+    :ivar chain: nodes examined for a chain of moves.
+    :ivar swap: bookings examined for exchanges between two nodes.
+    :ivar repair: bookings examined for making room, for one demand.
     :ivar search: placements tried by the exact search.
-    :ivar eject: hosts looked at for a search by ejection, for all that one
-        request asks for.
+    :ivar eject: hosts examined by the search by ejection, for all demands of a
+        request.
     :ivar offers: starts tried for each counter-offer.
-    :ivar doubts: starts without a proof that are passed over for it.
+    :ivar doubts: starts without a proof that are skipped for it.
     """
 
     proof: int = 200_000

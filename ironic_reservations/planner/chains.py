@@ -12,9 +12,9 @@
 
 """Repair by augmenting paths: each booking of a chain makes one other move.
 
-A new booking takes the place of one that can move, which takes the place of
-another, until one finds a node that is free.  The shortest chain is found:
-the fewest bookings move.
+A new booking takes the place of a movable one, which takes the place of
+another, until one of them finds a free node.  The shortest chain is found, so
+that the fewest bookings move.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from ironic_reservations.planner import units
 
 def chain(draft: timeline.Draft, wanted: bookings.Booking,
           pinned: frozenset[str], steps: budget.Budget) -> bool:
-    """Place a booking by a chain of moves; return whether there is one.
+    """Place a booking by a chain of moves; return whether one was found.
 
-    The draft is changed only where there is one.
+    The draft is changed only if one was found.
 
     :param pinned: the groups that stay where they are.
     """

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Making room on the timeline for what is no lease.
+"""Make room on the timeline for a reservation or a deploy.
 
-A reservation or a deploy needs one node from now on.  Bookings of leases
-that have not started go to other nodes for it, where all of them can be kept.
+These need one node from now on.  Bookings of leases that have not started move
+to other nodes for them, if all of these leases can be kept.
 """
 
 from __future__ import annotations

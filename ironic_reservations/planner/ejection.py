@@ -10,18 +10,17 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Repair by ejection: who is in the way leaves, and looks for a place anew.
+"""Repair by ejection: bookings in the way leave, and look for other places.
 
-Whoever has no place takes the one where those in the way weigh the least;
-they leave, and take places in turn, the heaviest first.  Long bookings weigh
-more than short ones, since short ones find a place more easily.  Each time
-that one has to push others away it grows heavier, so that it stays, by and
-by, where it is hard to place, and nobody pushes each other in a circle.
+A new booking takes the place where the bookings in its way weigh the least.
+These look for places in turn, the heaviest first.  Long bookings weigh more
+than short ones, since short ones find a place more easily.  Each time that a
+booking ejects others, it becomes heavier, so that bookings that are hard to
+place stay in the end, and none eject each other in a circle.
 
-This finds what exchanges and chains do not: assignments in which many have
-to move at once.  It proves nothing: where it finds nothing, nothing is known.
-It is the same for hosts that are had whole and for those that are shared;
-what differs is in their rows.
+This finds what exchanges and chains do not find: assignments in which many
+bookings move at once.  It proves nothing.  It is the same for exclusive and
+shared hosts, which differ only in their rows.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ _SET_UP = 4
 
 def eject(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
           steps: budget.Budget) -> bool:
-    """Place a unit where others can go elsewhere; return whether it worked.
+    """Place a unit by ejecting others; return whether a plan was found.
 
-    The draft is changed only where it did.
+    The draft is changed only if one was found.
 
     :param pinned: the groups that stay where they are.
     """

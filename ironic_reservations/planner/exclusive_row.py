@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hosts that are had whole, as the search by ejection sees them."""
+"""Exclusive hosts, as the search by ejection sees them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _after, _before = bisect.bisect_right, bisect.bisect_left
 
 
 class Row:
-    """A host that one has at a time."""
+    """A host that has one booking at a time."""
 
     effort = 1
 

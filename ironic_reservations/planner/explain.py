@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the hosts are short of for a demand, and what is in the way there."""
+"""Explain a refusal: what each host lacks, and the bookings in the way."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Room on the plan as it stands: nobody moves."""
+"""Find room on the present plan, without moving any booking."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""When hosts have nobody: every gap of every host, by when it begins.
+"""The gaps of all hosts, ordered by their starts.
 
-Whoever needs a whole host gets the one that stood idle for the shortest
-time.  So the gaps that begin last before a window are looked at first, and
-mostly one of the first few will do, however many hosts there are.
+A booking of a whole host gets the host that stood idle for the shortest time.
+So the gaps that begin last before a window are tried first, and in most cases
+one of the first few fits, however many hosts there are.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Proof that no whole host is free: at one instant, too few for too many.
+"""Proof that no whole host is free: Hall's condition at one instant.
 
-At an instant, bookings that cannot leave a set of nodes between them hold
-all of it, and one more wants a node of the set: Hall's condition fails, so
-that no assignment exists, whatever moves.
+If, at an instant, the bookings that cannot leave a set of nodes hold all nodes
+of the set, and one more booking needs a node of the set, then no assignment
+exists, whatever moves.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _LEAPS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Shortage:
-    """An instant at which every node of a set is held by who must be there.
+    """An instant at which bookings that cannot leave hold every node of a set.
 
     :ivar nodes: the set.
-    :ivar holders: who has all of a node of the set.
+    :ivar holders: the bookings that hold whole nodes of the set.
     """
 
     at: int

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What stands on the timeline of any host: rows in, promises out.
+"""Convert the rows of any host, with instances, to bookings of the planner.
 
-As :mod:`~ironic_reservations.planner.standing`, with instances for what they
-are: a whole node of Ironic each, or a share of a compute host.
+Like :mod:`~ironic_reservations.planner.standing`, but an instance is a whole
+node of Ironic, or a share of a compute host.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@
 
 """Nodes that projects own and lend.
 
-The owner of a node can have it back with a notice, always.  So another
-project is promised the node only for what ends, cleaning included, before
-the notice from now on is over: whenever the owner asks for the node, from
-then on nobody else has been promised it, and nobody's promise is broken.
+The owner can always have a node back within the notice period.  So another
+project is promised the node only for windows that end, including cleaning,
+within that period from now: when the owner asks for the node, no promise of
+others lies beyond the period, and none has to be broken.
 """
 
 from __future__ import annotations

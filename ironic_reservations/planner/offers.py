@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Counter-offers: what could be had instead of what was refused.
+"""Counter-offers: alternatives to a refused request.
 
-Each was planned before it is made, so that it is accepted when it is asked
-for unchanged while the timeline is the same.
+Each has been planned, so that it is accepted if it is requested unchanged
+while the timeline is the same.
 """
 
 from __future__ import annotations

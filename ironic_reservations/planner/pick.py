@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Choosing one node: a snapshot in, a node or the reasons out (seed 004)."""
+"""Choose one node: a snapshot in, a node or the reasons out."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Repair by making room: what is in the way on a host goes elsewhere."""
+"""Repair by making room: bookings in the way on a shared host move away."""
 
 from __future__ import annotations
 

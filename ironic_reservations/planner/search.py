@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Exact search: every assignment of what may move, if need be.
+"""Exact search through all assignments of the bookings that may move.
 
-The units that the new one can have to do with, directly or through others,
-are placed anew in the order of their starts.  What was placed before matters
-to those that come only through what is still taken, until when; of hosts
-that are alike to all that come and have the same on them, one is tried.  A
-state found hopeless is remembered and never entered again.
+The units that compete with the new one, directly or through others, are placed
+again in the order of their starts.  For the units that follow, only the times
+matter at which each host is free again; of hosts that are equal in all that
+matters to them, one is tried.  A state that has proved hopeless is remembered
+and never entered again.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What stands on the timeline of one host: rows in, planner bookings out."""
+"""Convert the rows of one host to bookings of the planner."""
 
 from __future__ import annotations
 

@@ -10,16 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Every booking of every host, sorted: the plan that holds now.
+"""Every booking of every host, sorted: the present plan.
 
-The row of a host is of one of two kinds.  A node of Ironic is *exclusive*:
-one booking has it at a time.  A compute host is *shared*: bookings have
-shares of it, over time, up to what it has of each class; or one has all of
-it.
+The row of a host is of one of two kinds.  A node of Ironic is *exclusive*: it
+has one booking at a time.  A compute host is *shared*: its bookings are
+shares, up to its capacity of each resource class at each instant; or one
+booking has all of it.
 
-Of both kinds it is known when the host is taken, and who has all of it then.
-So whatever needs a whole host reads all rows alike: the time over which a
-compute host is shared is one window that is held by nobody in particular.
+Rows of both kinds show when the host is taken, and which booking has all of it
+then.  So code that needs a whole host reads all rows alike: a time in which a
+compute host is shared is one window that no single booking holds.
 """
 
 from __future__ import annotations

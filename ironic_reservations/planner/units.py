@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What has to be on one host together, and whether a host takes it."""
+"""Bookings that have to be on one host together, and the room for them."""
 
 from __future__ import annotations
 

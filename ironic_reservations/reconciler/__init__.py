@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Keeping the rows and Ironic in agreement: look, compare, act, look again."""
+"""Keep the rows and Ironic in agreement: look, compare, act, look again."""

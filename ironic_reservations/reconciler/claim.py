@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One kind of claim: work that one process does for all, while it has it.
+"""Claims: work that one process at a time does for all.
 
-A claim in the database ends by the database's clock.  Its holder goes by a
-timer of its own, which nobody can set, from before the claim was written; and
-it stops somewhat earlier than others may begin.
+A claim in the database ends by the database's clock.  Its holder measures its
+age with a timer that cannot be set, from before the claim was written, and
+stops some time before others may take the claim over.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def new_owner() -> str:
 class Claim:
     """The claim of this process to a piece of work.
 
-    :param name: of the work.
-    :param owner: of this process, and of no other ever.
-    :param ttl: for how long, in seconds, it stands in the database: as long
-        as others wait when this process dies.
+    :param name: the name of the work.
+    :param owner: a name of this process that no other process ever has.
+    :param ttl: the lifetime of the claim in the database, in seconds: the time
+        that others wait if this process dies.
     """
 
     def __init__(self, engine: Engine, name: str, owner: str,
@@ -76,9 +76,9 @@ class Claim:
         self._begun = self._until = 0.0
 
     def holds(self) -> bool:
-        """Take the claim, or keep it; tells whether it is ours.
+        """Take or renew the claim; return whether this process has it.
 
-        :raises DatabaseUnavailable: nobody knows.
+        :raises DatabaseUnavailable: it is not known.
         :raises Conflict: another process was quicker.
         """
         engine = self._engine

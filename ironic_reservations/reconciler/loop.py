@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One kind of loop: tasks that are done again and again, on a thread.
+"""Loops: tasks that are done again and again, on a thread.
 
-Which loops there are stands in :mod:`.loops`.
+:mod:`.loops` lists all of them.
 """
 
 from __future__ import annotations
@@ -41,15 +41,14 @@ GoesOn = Callable[[], bool]
 
 @dataclasses.dataclass
 class Task:
-    """Something that a loop does.
+    """A task of a loop.
 
-    :ivar act: does it.
-    :ivar every: how often, in seconds; 0: each time that the loop looks.
-    :ivar claimed: whether it is for the process alone that has the claim of
-        the loop.
-    :ivar again: whether it is done again at once where it has failed;
-        otherwise after its time.
-    :ivar due_at: when it is to be done next, by the clock of the loop.
+    :ivar act: the work.
+    :ivar every: the interval in seconds; 0: at each look of the loop.
+    :ivar claimed: whether only the process with the claim of the loop does it.
+    :ivar again: whether a task that failed is done again at the next look;
+        otherwise after its interval.
+    :ivar due_at: the time at which it is due, by the clock of the loop.
     """
 
     act: Callable[[GoesOn], object]
@@ -62,8 +61,8 @@ class Task:
 class Loop:
     """Does its tasks in their order, each when it is due.
 
-    :param name: of the loop, for threads and the log.
-    :param claim: to its work; without one, each process does it.
+    :param name: the name for threads and the log.
+    :param claim: the claim to its work; ``None``: each process does it.
     """
 
     def __init__(self, name: str, tasks: Sequence[Task],
@@ -114,7 +113,8 @@ class Loop:
             self.claim.drop()
 
     def _look(self) -> float:
-        """Do what is due; gives how long to wait then, in seconds."""
+        """Do the tasks that are due; return the seconds until the next look.
+        """
         try:
             self.one_pass()
         except (errors.DatabaseUnavailable, errors.IronicUnavailable,
@@ -130,7 +130,7 @@ class Loop:
         return _TICK
 
     def one_pass(self) -> None:
-        """Do what is due, as far as it is for this process.
+        """Do the tasks that are due and this process may do.
 
         :raises DatabaseUnavailable: nothing can be read or written.
         :raises IronicUnavailable: Ironic does not answer.

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Promise a lease (seed 000, ``POST /v1/leases``)."""
+"""Make a lease (``POST /v1/leases``)."""
 
 from __future__ import annotations
 
@@ -67,26 +67,24 @@ _AHEAD = datetime.timedelta(days=366)
 def create(engine: Engine, ask: leases.LeaseAsk,
            dry_run: bool = False,
            allowed: limits.Limits | None = None) -> leases.Lease:
-    """Promise a window on hosts, or say why not and what could be had.
+    """Make a lease, or raise the reasons and the offers.
 
-    The lease is planned together with all those that have not started, which
+    The lease is planned together with all leases that have not started, which
     make room for it where they can.
 
-    :param dry_run: plan and answer, and promise nothing.
-    :param allowed: the limits that hold for the caller; ``None``: those of
-        a project.
+    :param dry_run: plan and answer, but promise nothing.
+    :param allowed: the limits of the caller; ``None``: those of a project.
     :raises InvalidValue: the request makes no sense.
-    :raises LeaseLimit: the operator does not allow it.
-    :raises LeaseNotPermitted: the service that the operator asks does not.
+    :raises LeaseLimit: it exceeds a limit of the operator.
+    :raises LeaseNotPermitted: the operator's enforcement service refuses it.
     :raises LeaseRefused: with ``reasons`` and ``offers``.
-    :raises FlavorNotFound: Nova has no flavor that is named, for the
-        project.
-    :raises IdempotencyKeyReused: the key came with another request, or the
-        lease that it has made is gone.
-    :raises NovaUnavailable: what a flavor asks for cannot be known.
-    :raises Contention: others changed the hosts each time.
+    :raises FlavorNotFound: Nova has no such flavor for the project.
+    :raises IdempotencyKeyReused: the key was sent with another request, or the
+        lease that it made is gone.
+    :raises NovaUnavailable: the flavor could not be read.
+    :raises Contention: other requests changed the hosts each time.
     :raises DatabaseUnavailable: nothing could be read or written.
-    :raises OutcomeUnknown: it may or may not have been promised.
+    :raises OutcomeUnknown: the lease may or may not have been made.
     """
     return _create(engine, ask, dry_run, allowed)[0]
 

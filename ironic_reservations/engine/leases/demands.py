@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What leases demand, in the words of the planner."""
+"""Convert requests and rows of leases to demands of the planner."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""/v1/leases: windows that are kept (seed 000, in the format of Blazar)."""
+"""/v1/leases, in the format of Blazar."""
 
 from __future__ import annotations
 

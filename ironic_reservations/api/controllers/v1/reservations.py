@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1/reservations: promises of nodes (seed 004, and what came later)."""
+"""/v1/reservations: single nodes, from now on."""
 
 from __future__ import annotations
 
