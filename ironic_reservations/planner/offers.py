@@ -115,14 +115,51 @@ def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     :param permits: returns whether moved demands may be asked for.
     """
     ground = _Ground(now, tuple(demands), limits)
-    begin = min(demand.start for demand in demands)
     furthest = latest - max(demand.end for demand in demands)
-    shifts = {-(-(begin + shift) // grain) * grain - begin
+    begin = min(demand.start for demand in demands)
+    shifts = {_rounded(begin, shift, grain)
               for shift in itertools.chain([0], ground.later(furthest))}
     found = ground.accepted(
         sorted(shift for shift in shifts if shift <= furthest),
         limits.offers + most, permits)
     return [moved for moved, _ in itertools.islice(found, most)]
+
+
+def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
+             latest: int, grain: int,
+             permits: Callable[[_Demands], bool] = lambda demands: True,
+             limits: budget.Limits = planning.LIMITS) -> _Demands | None:
+    """Find the earliest start, from the one given on, that is accepted.
+
+    It is a multiple of the grain, unless that is too late for what can be
+    had from the start that it was rounded up from.
+
+    :param latest: after this nothing can end.
+    :param permits: returns whether moved demands may be asked for.
+    """
+    ground = _Ground(now, tuple(demands), limits)
+    begin = min(demand.start for demand in demands)
+    furthest = latest - max(demand.end for demand in demands)
+    exact = [shift for shift in itertools.chain(
+        [0], ground.later(furthest)) if shift <= furthest]
+    whole = {_rounded(begin, shift, grain) for shift in exact}
+
+    def first(shifts: Iterable[int]) -> _Demands | None:
+        return next((moved for moved, _ in ground.accepted(
+            sorted(shifts), limits.offers + 1, permits)), None)
+    rounded = first(shift for shift in whole if shift <= furthest)
+    until = furthest + 1 if rounded is None else min(
+        each.start for each in rounded) - begin
+    # NOTE: of the same minute, say, the whole one is better.
+    odd = first(shift for shift in exact if shift not in whole
+                and (rounded is None
+                     or _rounded(begin, shift, grain) < until))
+    return rounded if odd is None else odd
+
+
+def _rounded(begin: int, shift: int, grain: int) -> int:
+    """Return a shift by which a start becomes a multiple of the grain."""
+    return -(-(begin + shift) // grain) * grain - begin
 
 
 #: So many steps are for what fits as it is.

@@ -37,6 +37,20 @@ def later(case: oracle.Case, latest: int, possible: Possible,
                    for shift in range(least, latest - end + 1)), possible)
 
 
+def whole(case: oracle.Case, latest: int, possible: Possible,
+          grain: int) -> Demands | None:
+    """Return the demands at the first multiple of a grain, where that can be.
+
+    :param latest: when the last of them ends at the latest.
+    """
+    begin = min(demand.start for demand in case.demands)
+    most = latest - max(demand.end for demand in case.demands)
+    shifts = range(most + 1)
+    return _first((_shifted(case, shift) for shift in sorted(
+        shifts, key=lambda shift: (-(-(begin + shift) // grain),
+                                   (begin + shift) % grain))), possible)
+
+
 def earlier(case: oracle.Case, earliest: int,
             possible: Possible) -> Demands | None:
     """Return the demands at the last start before their own."""

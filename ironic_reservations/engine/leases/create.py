@@ -272,12 +272,12 @@ class _Request:
                 return first, outcome
         demands = self._least(snapshot, first)
         length = demands[0].end - demands[0].start
-        found = offers.starts(
-            snapshot.timeline, demands, instants.instant(last) + length, 1,
+        found = offers.earliest(
+            snapshot.timeline, demands, instants.instant(last) + length,
             _GRAIN, lambda moved: permits(self._at(
                 instants.moment(moved[0].start))))
-        if found and found[0][0].start <= instants.instant(last):
-            start = instants.moment(found[0][0].start)
+        if found and found[0].start <= instants.instant(last):
+            start = instants.moment(found[0].start)
             return start, self._plan_at(snapshot, project, start)
         refused = planning.plan(snapshot.timeline, demands)
         if isinstance(refused, plans.Plan):
@@ -349,14 +349,14 @@ class _Request:
         latest = lease_terms.latest_end(self._allowed, snapshot.now) or (
             max(ask.end, snapshot.now) + _AHEAD)
         permits = self._permits(project)
-        found = offers.starts(
+        found = offers.earliest(
             snapshot.timeline, self._least(snapshot, first),
-            instants.instant(latest), 1, _GRAIN,
+            instants.instant(latest), _GRAIN,
             lambda moved: permits(self._at(
                 instants.moment(moved[0].start))))
         if not found:
             return None
-        start = instants.moment(found[0][0].start)
+        start = instants.moment(found[0].start)
         outcome = self._plan_at(snapshot, project, start)
         return None if isinstance(outcome, plans.Refusal) else (start,
                                                                 outcome)

@@ -111,6 +111,16 @@ class TestPlanned(_Flexible):
         self.assertRaises(errors.LeaseLimit, self.create, 1, 8, 4,
                           leasing.wish(2))
 
+    def test_it_begins_within_a_minute_where_it_cannot_at_a_whole_one(self):
+        """It was refused, although there was room."""
+        odd = 30 / 3600
+        self.leasing.hosts(1)
+        self.leasing.create(0, 8 + odd)
+        self.leasing.create(10 + odd, 20)
+        self.assertEqual((8 + odd, 10 + odd),
+                         self.hours(self.create(2, 15, 2)))
+        self.assert_sound()
+
 
 @servers.also
 class TestSlides(_Flexible):

@@ -87,6 +87,32 @@ class TestWaitlist(_Waitlist):
         self.assertEqual((1.005, 3.005), self.hours(lease))
         self.assertFalse(self.leasing.reload(lease).waits)
 
+    def test_it_starts_within_a_minute_where_it_cannot_at_a_whole_one(self):
+        """It gets all of a gap that is as long as it, and no more."""
+        odd = 30 / 3600
+        self.leasing.hosts(1)
+        first = self.leasing.create(0, 7)
+        self.leasing.create(7, 8 + odd)
+        self.leasing.create(10 + odd, 20)
+        lease = self.queue(1, 3)
+        self.assertEqual((8 + odd, 10 + odd), self.hours(lease))
+        self.leasing.end(first)
+        self.leasing.create(0, 2 + odd)
+        self.leasing.create(4 + odd, 7)
+        self.assertEqual(1, self.pull())
+        self.assertEqual((2 + odd, 4 + odd), self.hours(lease))
+        self.assertEqual(0, self.pull())
+        self.assert_sound()
+
+    def test_it_is_not_pulled_by_some_seconds(self):
+        """Nobody is told of that."""
+        odd = 30 / 3600
+        self.leasing.hosts(1)
+        self.leasing.create(0, 5 + odd)
+        lease = self.queue(1, 3)
+        self.assertEqual((5 + 2 * odd, 7 + 2 * odd), self.hours(lease))
+        self.assertEqual(0, self.pull())
+
     def test_never_before_now(self):
         self.leasing.hosts(1)
         first = self.leasing.create(0, 9)

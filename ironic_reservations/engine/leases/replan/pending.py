@@ -128,10 +128,10 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
     if task.permits(first, least) and isinstance(
             planning.plan(free, demands), plans.Plan):
         return first
-    found = offers.starts(
-        free, demands, instants.instant(until), 1, _GRAIN,
+    found = offers.earliest(
+        free, demands, instants.instant(until), _GRAIN,
         lambda moved: task.permits(instants.moment(moved[0].start), least))
-    return instants.moment(found[0][0].start) if found else None
+    return instants.moment(found[0].start) if found else None
 
 
 def _replanned(task: task_module.Task, outcome: plans.Plan,
@@ -167,11 +167,13 @@ def earliest(task: task_module.Task, first: datetime.datetime,
     if first > task.snapshot.now and permits(first) and isinstance(
             planning.plan(free, demands), plans.Plan):
         return first
-    found = offers.starts(
-        free, demands, instants.instant(before.end) - 1, 1,
-        _GRAIN,
+    # NOTE: nobody is told of a start that is earlier by some seconds.
+    latest = (instants.instant(before.start) - 1) // _GRAIN * _GRAIN
+    found = offers.earliest(
+        free, demands, latest - instants.instant(before.start)
+        + instants.instant(before.end), _GRAIN,
         lambda moved: permits(instants.moment(moved[0].start)))
-    return instants.moment(found[0][0].start) if found else None
+    return instants.moment(found[0].start) if found else None
 
 
 def _demands(task: task_module.Task, least: Sequence[int]
