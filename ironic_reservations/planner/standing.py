@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -32,6 +31,7 @@ from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import covered
 
 #: Before and after everything that is planned.
 ALWAYS = (-bookings.FOREVER, bookings.FOREVER)
@@ -313,11 +313,12 @@ def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
     if all(one[1] <= other[0] for one, other in itertools.pairwise(ordered)):
         return frozenset()
     homeless = set()
+    kept = covered.Covered((start, end) for start, end, _ in there)
     for start, end, ident in sorted(moving):
-        if any(start < other[1] and other[0] < end for other in there):
+        if kept.meets((start, end)):
             homeless.add(ident)
         else:
-            there.append((start, end, ident))
+            kept.add((start, end))
     return frozenset(homeless)
 
 
@@ -333,12 +334,12 @@ def clipped(there: list[bookings.Booking],
     drawn = sorted(there, key=operator.attrgetter('start'))
     if any(one.end > other.start
            for one, other in itertools.pairwise(drawn)):
-        kept: list[bookings.Booking] = []
+        drawn, kept = [], covered.Covered()
         for _, booking in sorted(
                 zip(ranks(), there, strict=False),
                 key=lambda each: (each[0], each[1].start, each[1].id)):
-            kept.extend(_parts(booking, kept))
-        drawn = sorted(kept, key=operator.attrgetter('start'))
+            drawn.extend(_parts(booking, kept))
+        drawn.sort(key=operator.attrgetter('start'))
     for place, (booking, following) in enumerate(itertools.pairwise(drawn)):
         if booking.until > following.start:
             drawn[place] = dataclasses.replace(
@@ -346,22 +347,13 @@ def clipped(there: list[bookings.Booking],
     return drawn
 
 
-def left_of(window: tuple[int, int], others: Iterable[tuple[int, int]]
-            ) -> list[tuple[int, int]]:
-    """Return the parts of a window that are in none of some others."""
-    windows = [window]
-    for other in others:
-        windows = [part for start, end in windows for part in (
-            (start, min(end, other[0])), (max(start, other[1]), end))
-            if part[0] < part[1]]
-    return windows
-
-
-def _parts(booking: bookings.Booking, kept: Iterable[bookings.Booking]
+def _parts(booking: bookings.Booking, kept: covered.Covered
            ) -> list[bookings.Booking]:
-    """Return the parts that others leave of a booking, which do not move."""
-    windows = left_of((booking.start, booking.end),
-                      ((other.start, other.end) for other in kept))
+    """Return the parts that others leave of a booking, which do not move.
+
+    :param kept: what others keep; then what all of them have.
+    """
+    windows = kept.add((booking.start, booking.end))
     if windows == [(booking.start, booking.end)]:
         return [booking]
     return [dataclasses.replace(

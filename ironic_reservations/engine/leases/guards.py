@@ -24,6 +24,7 @@ from collections.abc import Iterable
 
 from ironic_reservations.engine import snapshots
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import covered
 from ironic_reservations.planner import standing
 
 
@@ -41,12 +42,9 @@ def of_host(snapshot: snapshots.Snapshot, number: int,
     here = snapshot.standing(number)
     if here.host.node.compute:
         return []
-    taken = list(taken)
-    guards: list[bookings.Booking] = []
-    for window in standing.windows(here, snapshot.now, without):
-        for part in standing.left_of(window, taken):
-            guards.append(bookings.Booking(
-                f'guard/{number}/{len(guards)}', *part, number, 1 << number,
-                False))
-            taken.append(part)
-    return guards
+    there = covered.Covered(taken)
+    parts = [part for window in standing.windows(here, snapshot.now, without)
+             for part in there.add(window)]
+    return [bookings.Booking(f'guard/{number}/{place}', *part, number,
+                             1 << number, False)
+            for place, part in enumerate(parts)]
