@@ -19,6 +19,7 @@ been promised.  It takes nothing from them, but they cannot keep the node.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -44,13 +45,13 @@ class Lessee:
 
     :ivar nodes: their uuids.
     :ivar since: from when on the owner has the first of them.
-    :ivar owner: the lease of the owner.
+    :ivar owner: the id of the lease of the owner.
     """
 
     lease: leases.Lease
     nodes: Sequence[str]
     since: datetime.datetime
-    owner: leases.Lease
+    owner: str
 
 
 def find(engine: Engine, snapshot: snapshots.Snapshot, lease: leases.Lease,
@@ -60,34 +61,76 @@ def find(engine: Engine, snapshot: snapshots.Snapshot, lease: leases.Lease,
     :param lease: as it is about to be promised.
     :param rows: what is new of it.
     """
-    if not engine.conf.leases.owner_notice or lease.project_id is None:
+    found = _before(engine, snapshot, (
+        dataclasses.replace(row, project_id=lease.project_id)
+        for row in rows))
+    return _lessees(engine, found, dict.fromkeys(found, lease.id))
+
+
+def find_moved(engine: Engine, snapshot: snapshots.Snapshot,
+               homes: Mapping[leases.NodeBooking, str]) -> list[Lessee]:
+    """Return whom leases of owners concern that make room for somebody.
+
+    :param homes: the new node of each booking that moves.
+    """
+    found = _before(engine, snapshot, (
+        dataclasses.replace(row, node_uuid=uuid)
+        for row, uuid in homes.items()))
+    if not found:
         return []
-    found: dict[str, dict[str, datetime.datetime]] = {}
+    with engine.database.snapshot() as connection:
+        named = lease_names.read_by_reservation(
+            connection, {row.reservation_id for row in found})
+    return _lessees(engine, found, {
+        row: named[row.reservation_id][0] for row in found
+        if row.reservation_id in named})
+
+
+def _before(engine: Engine, snapshot: snapshots.Snapshot,
+            rows: Iterable[leases.NodeBooking]
+            ) -> dict[leases.NodeBooking, str]:
+    """Return the lease reservations of others that nodes have before that.
+
+    :param rows: that are about to be promised; those of owners count.
+    """
+    if not engine.conf.leases.owner_notice:
+        return {}
+    found = {}
     for row in rows:
         here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
-        if here.host.node.owner != lease.project_id:
+        if row.project_id is None or here.host.node.owner != row.project_id:
             continue
         # NOTE: those before the last one end before it in any case.
         last = max((other for other, _ in here.promised
                     if not other.over(snapshot.now)
                     and other.ends_at <= row.starts_at),
                    key=lambda other: other.ends_at, default=None)
-        if last is not None and last.project_id != lease.project_id:
-            found.setdefault(last.reservation_id, {})[
-                row.node_uuid] = row.starts_at
+        if last is not None and last.project_id != row.project_id:
+            found[row] = last.reservation_id
+    return found
+
+
+def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
+             owners: Mapping[leases.NodeBooking, str]) -> list[Lessee]:
+    """Return who has nodes before their owners.
+
+    :param found: the lease reservations that have them.
+    :param owners: the leases of the owners.
+    """
     if not found:
         return []
-    nodes = {uuid for there in found.values() for uuid in there}
     with engine.database.snapshot() as connection:
-        named = lease_names.read(connection, nodes)
+        named = lease_names.read_by_reservation(connection,
+                                                set(found.values()))
         there = {each.id: each for each in db_leases.read(
-            connection, sorted({named[key].id for key in found
-                                if key in named}))}
-    return [Lessee(one, sorted(of_it), min(of_it.values()), lease)
-            for one in there.values()
-            for of_it in [{uuid: at for each in one.reservations
-                           for uuid, at in found.get(each.id, {}).items()}]
-            if of_it]
+            connection, sorted({ident for ident, _ in named.values()}))}
+    nodes: dict[tuple[str, str], dict[str, datetime.datetime]] = {}
+    for row, reservation in found.items():
+        if reservation in named and row in owners:
+            nodes.setdefault((named[reservation][0], owners[row]), {})[
+                row.node_uuid] = row.starts_at
+    return [Lessee(there[lessee], sorted(of_it), min(of_it.values()), owner)
+            for (lessee, owner), of_it in nodes.items() if lessee in there]
 
 
 def write(engine: Engine, connection: sa.Connection,
@@ -102,7 +145,7 @@ def write(engine: Engine, connection: sa.Connection,
             (_of_started if each.lease.start <= now else _of_planned)(
                 count, told_times.moment(each.since),
                 told_times.moment(until)),
-            f'asked back by {each.owner.id} for {each.since.isoformat()}',
+            f'asked back by {each.owner} for {each.since.isoformat()}',
             nodes=count, node_uuids=list(each.nodes[:_NAMED]),
             back_at=each.since.isoformat(), extend_until=until.isoformat())
 

@@ -413,7 +413,8 @@ def _lessees(engine: Engine, before: leases.Lease,
              replanned: lease_replan.Replanned
              ) -> list[lease_asked_back.Lessee]:
     """Return who has nodes that a lease of their owner has after them."""
-    found = []
+    found = lease_asked_back.find_moved(engine, replanned.snapshot,
+                                        replanned.difference.homes)
     for was, made in ((before, replanned.lease),
                       *((one.before, one.after) for one in replanned.slid)):
         had = {(row.node_uuid, row.starts_at) for row in was.bookings}

@@ -467,6 +467,8 @@ class _Request:
         lessees = [each for made in (lease, *(one.after for one in slid))
                    for each in lease_asked_back.find(engine, snapshot, made,
                                                      made.bookings)]
+        lessees.extend(lease_asked_back.find_moved(engine, snapshot,
+                                                   changes.homes))
         with engine.database.write() as connection:
             counted = lease_slides.projects(engine.conf, slid)
             if self._allowed.counted:

@@ -30,6 +30,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import guards as lease_guards
 from ironic_reservations.model import instants
@@ -181,8 +182,10 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     left_behind = seen.Seen(dict(
         snapshot.generation(snapshot.fleet.number(row.node_uuid))
         for row in moved))
+    lessees = lease_asked_back.find_moved(engine, snapshot, difference.homes)
     with engine.database.write() as connection:
         commit.commit(connection, left_behind, snapshot.now, difference)
+        lease_asked_back.write(engine, connection, lessees, snapshot.now)
         if flag:
             db_lease_flags.flag_replaced(
                 connection, {each.reservation_id for each in moved},
@@ -191,6 +194,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
                 snapshot.now)
     engine.snapshots.commit(left_behind.also(difference.seen).generations,
                             snapshot.now, homes=difference.homes)
+    lease_asked_back.tell(engine, lessees)
     if moved:
         _tell(engine, {each.reservation_id for each in moved})
     return len(moved)

@@ -34,6 +34,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.engine.maintenance import ground as ground_module
@@ -355,15 +356,20 @@ class _Plan:
         :raises Conflict: somebody has changed a node meanwhile.
         """
         concerned = self._read_concerned()
+        lessees = lease_asked_back.find_moved(self._engine, self._snapshot,
+                                              self._difference.homes)
         with self._engine.database.write() as connection:
             commit.commit(connection, self._ground.seen, self._now,
                           self._difference)
             db_maintenance.insert(connection, self.made.window)
+            lease_asked_back.write(self._engine, connection, lessees,
+                                   self._now)
             for lease in concerned:
                 notices.write(
                     self._engine.conf, connection, notices.Kind.MAINTENANCE,
                     lease, self._now, self._notice(lease),
                     f'maintenance {self.made.window.id}')
+        lease_asked_back.tell(self._engine, lessees)
         return concerned
 
 

@@ -570,6 +570,54 @@ class TestAskedBack(world.TestCase):
         self.assertEqual(2, len(self.notices()))
         self.assertEqual(2, self.told.count((lease.id, 'asked_back')))
 
+    def two_lessees(self):
+        """Lease each node, and one of them to the owner afterwards.
+
+        :returns: who has that node, who has the other one; and that node.
+        """
+        self.leasing.hosts(1, owner=OWNER)
+        lessees = [self.leasing.create(None, 3) for _ in range(2)]
+        self.leasing.bind()
+        made = self.owners(4, 10)
+        ((told, data),) = self.notices()
+        by_id = {each.id: each for each in lessees}
+        first = by_id.pop(told)
+        other, = by_id.values()
+        self.assertEqual({*data['node_uuids']}, self.leasing.nodes(made))
+        return first, other, data['node_uuids'][0]
+
+    def test_when_the_owners_lease_makes_room(self):
+        """Whoever has the node that it gets instead is told, too."""
+        _, other, node = self.two_lessees()
+        maintenance.create(self.leasing.engine, maintenance.Ask(
+            'firmware', 'New firmware', leasing.at(8), leasing.at(5),
+            nodes=(node,)))
+        told = self.notices()
+        self.assertEqual([other.id], [lease for lease, _ in told[1:]])
+        self.assertEqual(leasing.at(4).isoformat(), told[1][1]['back_at'])
+        self.assertNotEqual([node], told[1][1]['node_uuids'])
+        self.assertIn((other.id, 'asked_back'), self.told)
+
+    def test_when_the_owners_lease_gets_another_node(self):
+        """Since the one that was planned is broken."""
+        _, other, node = self.two_lessees()
+        self.leasing.break_node(node)
+        heal.heal(self.leasing.engine)
+        self.assertEqual([other.id],
+                         [lease for lease, _ in self.notices()[1:]])
+        self.assertIn((other.id, 'asked_back'), self.told)
+
+    def test_when_another_lease_of_the_owner_needs_the_node(self):
+        """Both lessees are told once of each time."""
+        first, other, node = self.two_lessees()
+        self.leasing.create(5, 9, leasing.wish(
+            properties=f'["==", "$node_uuid", "{node}"]'), project_id=OWNER)
+        self.assertEqual(
+            {(first.id, leasing.at(4).isoformat()),
+             (first.id, leasing.at(5).isoformat()),
+             (other.id, leasing.at(4).isoformat())},
+            {(lease, data['back_at']) for lease, data in self.notices()})
+
     def test_not_for_others(self):
         """Nor to the owner itself, nor by a dry run."""
         self.leasing.hosts(1, owner=OWNER)
