@@ -203,6 +203,23 @@ class LeasePlanTest(testtools.TestCase):
         self.assertIn('start         2030-01-31 23:00:00 JST   UNDONE',
                       '\n'.join(lines))
 
+    def test_open_dates(self):
+        """Whether they still change, until the lease starts."""
+        loose = {**LEASE, 'fix_before': 3600, 'fixed': False, 'between': [
+            '2030-01-31T13:00:00.000000', '2030-02-01T13:00:00.000000']}
+        late = NOON + datetime.timedelta(hours=3)
+        for plan, now, told in (
+                (loose, NOON, 'Not fixed: may be moved between 2030-01-31 '
+                 '13:00:00 UTC and 2030-02-01 13:00:00 UTC, until 1h before '
+                 'its start'),
+                ({**loose, 'fixed': True}, NOON, 'Fixed: its dates, which '
+                 'were open, do not change by themselves any more'),
+                ({**loose, 'fixed': True}, late, None),
+                ({**LEASE, 'fixed': True, 'between': None}, NOON, None)):
+            lines = [line for line in drawn(lease.LeasePlan(plan, now),
+                                            width=120) if 'ixed' in line]
+            self.assertEqual([told] if told else [], lines)
+
     def test_instances(self):
         """How many, and how large."""
         host = LEASE['reservations'][0]
