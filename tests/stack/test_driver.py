@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import importlib.util
 import os
@@ -23,6 +24,7 @@ import shutil
 import tempfile
 import uuid as uuid_module
 
+from ironic_reservations.model import told_times
 from tests.real import distribution
 from tests.stack import base
 from tests.stack import shared
@@ -125,10 +127,12 @@ class TestDriver(TestCase):
             server, 'Exceeded maximum number of retries.',
             f'Exceeded max scheduling attempts 3 for instance {server}.')
         last, = (node for node in tried if node in told)
-        # NOTE: Nova shows 255 characters, so that a part of a second is cut
-        # off at the end.
-        self.assertIn(f'node {last} is reserved until {until[last][:19]}',
-                      told)
+        # NOTE: Nova shows 255 characters, so that the zone may be cut off at
+        # the end.
+        shown = told_times.moment(
+            datetime.datetime.fromisoformat(until[last]))
+        self.assertIn(f'node {last} is reserved until '
+                      + shown.removesuffix(' UTC'), told)
         for node in self.nodes:
             self.assertIsNone(self.node(node)['instance_uuid'])
 

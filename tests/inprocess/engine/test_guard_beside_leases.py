@@ -23,6 +23,7 @@ from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import leases
 from ironic_reservations.model import reasons
+from ironic_reservations.model import told_times
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
@@ -110,10 +111,10 @@ class TestProof(_Guarded):
     def test_not_before_the_start(self):
         """It says when, to the one who has the proof."""
         told = self.refused(errors.ProofInvalid, self.node, self.proof)
-        self.assertIn(leasing.at(1).isoformat(), told)
+        self.assertIn(told_times.moment(leasing.at(1)), told)
         told = self.refused(errors.ProofInvalid, self.node,
                             world.new_uuid())
-        self.assertNotIn(leasing.at(1).isoformat(), told)
+        self.assertNotIn(told_times.moment(leasing.at(1)), told)
 
     def test_not_after_the_end(self):
         """Whether or not anybody has begun to take the node back."""
@@ -223,7 +224,7 @@ class TestReplan(_Guarded):
         self.leasing.create(1, 3)
         for act in (admit.Act.USE, admit.Act.TAKE):
             told = self.refused(errors.NodePromised, node, act=act)
-            self.assertIn(leasing.at(1).isoformat(), told)
+            self.assertIn(told_times.moment(leasing.at(1)), told)
         refused = self.assertRaises(errors.NodePromised, self.admit, node)
         self.assertEqual(
             {'node_uuid': node, 'since': leasing.at(1).isoformat()},
@@ -311,7 +312,7 @@ class TestMoved(_Guarded):
         for start, end in ((5, 7), (1, 2), (3, 9)):
             self.leasing.change(self.lease, start=start, end=end)
             told = self.refused(errors.NodePromised, self.node)
-            self.assertIn(leasing.at(start).isoformat(), told)
+            self.assertIn(told_times.moment(leasing.at(start)), told)
 
     def test_deploy_that_comes_right_before_the_move_is_refused(self):
         """The window that it had is its own until it has another."""

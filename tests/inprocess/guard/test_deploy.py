@@ -16,10 +16,12 @@ from __future__ import annotations
 import collections
 from concurrent import futures
 import contextlib
+import datetime
 import json
 import threading
 import uuid
 
+from ironic_reservations.model import told_times
 from tests.inprocess.guard import base
 
 
@@ -32,8 +34,10 @@ class ProofTestCase(base.GuardTestCase):
         self.assertEqual((403, 'reservation.proof_required'),
                          (refused.status, refused.code))
         self.assertIn('x-openstack-request-id', refused.headers)
+        until = told_times.moment(
+            datetime.datetime.fromisoformat(reservation['expires_at']))
         self.assertIn(
-            reservation['expires_at'],
+            f'is reserved until {until}',
             json.loads(refused.document['error_message'])['faultstring'])
         self.assertEqual(
             202, self.deploy(node.uuid, reservation['uuid']).status)
