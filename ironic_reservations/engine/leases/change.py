@@ -393,11 +393,14 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
         enforcement_commits.write(
             engine.conf, connection,
             [after.id, *(change.after.id for change in slid)], now)
-        lease_dates.check_unpassed((before, after), now, engine.clock())
+        moment = engine.clock()
+        lease_dates.check_unpassed(before, after, now, moment)
+        if after.extensions != before.extensions:
+            _check_extended(allowed, before, moment)
         if ahead:
-            lease_dates.check_ahead(after, engine.clock())
+            lease_dates.check_ahead(after, moment)
         elif after.start != before.start:
-            lease_dates.check_begun(after, now, engine.clock())
+            lease_dates.check_begun(after, now, moment)
     # NOTE: when a booking ends that is taken back, the statement decides.
     if replanned is not None and not replanned.ended:
         engine.snapshots.commit(
@@ -407,6 +410,20 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
              *lease_slides.added(slid)],
             replanned.difference.homes)
     lease_asked_back.tell(engine, lessees)
+
+
+def _check_extended(allowed: limits.Limits, lease: leases.Lease,
+                    moment: datetime.datetime) -> None:
+    """Check that a lease may be extended when that is written.
+
+    :param lease: as it was.
+    :raises Conflict: it is too late by now.
+    """
+    try:
+        lease_terms.check_extension(allowed, lease, moment)
+    except errors.LeaseLimit as exc:
+        # NOTE: planned anew, it is found out before, and said.
+        raise db_connection.Conflict(str(exc)) from exc
 
 
 def _lessees(engine: Engine, before: leases.Lease,

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import dataclasses
 import datetime
 
@@ -35,31 +34,42 @@ def check_begun(lease: leases.Lease, planned: datetime.datetime,
 
     :param planned: when its plan was made.
     :param moment: the present time.
-    :raises Conflict: it would have begun meanwhile.
+    :raises Conflict: it would have begun meanwhile, or be over.
     """
     if lease.start <= moment and moment - planned > _OLD:
         raise db_connection.Conflict('the lease would have begun meanwhile')
+    if lease.end <= moment:
+        raise db_connection.Conflict('the lease would be over meanwhile')
 
 
-def check_unpassed(versions: Sequence[leases.Lease],
+def check_unpassed(before: leases.Lease, after: leases.Lease,
                    planned: datetime.datetime,
                    moment: datetime.datetime) -> None:
-    """Check that a lease has neither begun nor been fixed since its plan.
+    """Check that no date of a lease has passed since its plan.
 
     Comes last in the transaction that changes it: until somebody has written
-    that it has begun, no generation tells.
+    that it has begun, or is over, no generation tells.
 
-    :param versions: as it was, and as it becomes.
+    :param before: as it was.
+    :param after: as it becomes.
     :param planned: when its plan was made.
     :param moment: the present time.
-    :raises Conflict: it has.
+    :raises Conflict: it has begun, has been fixed, or is over; or it would
+        have been over before it was written.
     """
-    for lease in versions:
+    for lease in (before, after):
         fixed = None if lease.between is None else lease.between.fix_at
         if fixed is not None and planned < fixed <= moment:
             raise db_connection.Conflict('the lease is fixed by now')
-    if planned < versions[0].start <= moment:
+    if planned < before.start <= moment:
         raise db_connection.Conflict('the lease has begun meanwhile')
+    # NOTE: a lease that is over is void, and no change brings it back.
+    if planned < before.end <= moment:
+        raise db_connection.Conflict('the lease is over meanwhile')
+    # NOTE: a lease that its owner ends now ends a second after the plan.
+    if (after.end != before.end and after.end <= moment
+            and moment - planned > _OLD):
+        raise db_connection.Conflict('the new end has passed meanwhile')
 
 
 def soonest(between: leases.Between,

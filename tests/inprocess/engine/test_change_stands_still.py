@@ -77,6 +77,70 @@ class TestStandsStill(open_dates.TestCase):
             made = self.flexible(12, 30, 2)
         self.assertIn(made.start, asked)
 
+    def test_lease_that_is_over_meanwhile_is_not_extended(self):
+        """It is void at its end, whether or not anybody has seen to it."""
+        self.leasing.hosts(1)
+        self.leasing.compute_hosts(1)
+        for wish in leasing.wish(), leasing.instances(1, 8):
+            lease = self.active(3, wish)
+            self.leasing.world.clock.now = leasing.at(2.9)
+            self.stall(1)
+            self.assertRaises(errors.LeaseFrozen, self.leasing.change, lease,
+                              end=9)
+            self.assertEqual((0, 3), self.hours(lease))
+            self.leasing.world.clock.now = leasing.at(0)
+
+    def test_lease_that_is_over_meanwhile_can_still_be_renamed(self):
+        self.leasing.hosts(1)
+        lease = self.active(3)
+        self.stall(4)
+        self.assertEqual('other',
+                         self.leasing.change(lease, name='other').name)
+        self.assertEqual((0, 3), self.hours(lease))
+
+    def test_lease_is_not_shortened_to_before_the_present(self):
+        self.leasing.hosts(1)
+        lease = self.active(5)
+        self.leasing.world.clock.now = leasing.at(2)
+        self.stall(1)
+        self.assertRaises(errors.InvalidValue, self.leasing.change, lease,
+                          end=2.5)
+        self.assertEqual((0, 5), self.hours(lease))
+
+    def test_lease_that_its_owner_ends_now_need_not_be_written_at_once(self):
+        self.leasing.hosts(1)
+        lease = self.active(5)
+        self.leasing.world.clock.now = leasing.at(2)
+        self.stall(30 / 3600)
+        self.leasing.change(lease, end=2)
+        self.assertEqual((0, 2 + 1 / 3600), self.hours(lease))
+
+    def test_extension_notice_holds_where_the_extension_is_written(self):
+        for name, value in (('extension_notice', 3600),
+                            ('project_limits', True)):
+            self.engine.conf.set_override(name, value, 'leases')
+        self.leasing.hosts(1)
+        lease = self.active(5)
+        self.leasing.world.clock.now = leasing.at(3)
+        self.stall(1.5)
+        limit = self.assertRaises(errors.LeaseLimit, self.leasing.change,
+                                  lease, end=9)
+        self.assertEqual('extension_notice', limit.details['limit'])
+        self.assertEqual((0, 5), self.hours(lease))
+
+    def test_short_lease_that_would_be_over_is_not_promised(self):
+        self.leasing.hosts(1)
+        self.stall(30 / 3600)
+        self.assertRaises(errors.InvalidValue, self.leasing.create, None,
+                          20 / 3600)
+        self.assertEqual([], self.leasing.all())
+
+    def active(self, end, *wishes):
+        """Return a lease that has started."""
+        lease = self.leasing.create(None, end, *wishes)
+        self.leasing.bind()
+        return lease
+
     def outrun(self, start, end):
         """Have somebody be quicker with a lease."""
         self.leasing.world.before_next_write(
