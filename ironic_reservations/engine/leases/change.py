@@ -178,8 +178,12 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
         # notice that was promised; where it is, it may stay.
         first = max(between.earliest, min(
             lease.start, lease_dates.soonest(between, now)))
-    return lease_replan.Window(
-        first, max(first, latest - (lease.end - lease.start)), until)
+    length = lease.end - lease.start
+    if until is not None and until < first + length:
+        # NOTE: the operator has lowered the limit since. It stays where it
+        # is, and does not move to where it would not be allowed either.
+        return None
+    return lease_replan.Window(first, max(first, latest - length), until)
 
 
 def _same_promise(before: leases.Lease, after: leases.Lease,
