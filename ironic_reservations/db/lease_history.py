@@ -22,6 +22,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.db import usage_periods
 from ironic_reservations.model import lease_history
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
@@ -30,7 +31,12 @@ _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _p = tables.usage_periods.c
 _o = tables.outbox.c
+# NOTE: the release after may write more, beside this one.
 _KINDS = tuple(kind.value for kind in notices.Kind)
+_CHANNELS = tuple(channel.value for channel in notices.Channel)
+_OUTCOMES = {outcome.value: outcome for outcome in notices.Outcome}
+_PERIODS = (usage_periods.PROMISED, usage_periods.BOUND,
+            usage_periods.DEPLOYED, usage_periods.NO_SHOW)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,9 +102,11 @@ def read_periods(connection: sa.Connection,
     """Read what the lease has had, and which nodes are deployed."""
     # SELECT ... FROM usage_periods
     #   WHERE project_id = ? AND ended_at >= ? AND lease_id = ?
+    #     AND kind IN (...)
     # UNION ALL SELECT ... FROM usage_periods
     #   JOIN reservations ON uuid = booking_uuid
     #   JOIN lease_reservations ON ... WHERE lease_id = ? AND running = 1
+    #     AND kind IN (...)
     # NOTE: one SELECT each, so that each goes by its index, however much
     # others have had.
     columns: Sequence[sa.ColumnElement[Any]] = (
@@ -107,12 +115,14 @@ def read_periods(connection: sa.Connection,
     over = sa.select(*columns).where(
         _p.project_id.is_(None) if lease.project_id is None
         else _p.project_id == lease.project_id,
-        _p.ended_at >= lease.created_at, _p.lease_id == lease.id)
+        _p.ended_at >= lease.created_at, _p.lease_id == lease.id,
+        _p.kind.in_(_PERIODS))
     running = sa.select(*columns).join_from(
         tables.lease_reservations, tables.reservations,
         _r.lease_reservation_id == _l.id).join(
             tables.usage_periods, _p.booking_uuid == _r.uuid).where(
-                _l.lease_id == lease.id, _p.running == 1)
+                _l.lease_id == lease.id, _p.running == 1,
+                _p.kind.in_(_PERIODS))
     return [Period(*row)
             for row in connection.execute(sa.union_all(over, running))]
 
@@ -120,11 +130,12 @@ def read_periods(connection: sa.Connection,
 def read_notices(connection: sa.Connection, lease_id: str) -> list[Notice]:
     """Read which notices about the lease are kept."""
     # SELECT ... FROM outbox WHERE lease_id = ? AND kind IN (...)
-    #   ORDER BY created_at, id
+    #   AND channel IN (...) ORDER BY created_at, id
     return [Notice(row[0], notices.Kind(row[1]), row[2], lease_history.Sent(
-        notices.Channel(row[3]), row[4] and notices.Outcome(row[4]), row[5]))
+        notices.Channel(row[3]), _OUTCOMES.get(row[4]), row[5]))
         for row in connection.execute(
             sa.select(_o.notice_id, _o.kind, _o.created_at, _o.channel,
                       _o.outcome, _o.done_at)
-            .where(_o.lease_id == lease_id, _o.kind.in_(_KINDS))
+            .where(_o.lease_id == lease_id, _o.kind.in_(_KINDS),
+                   _o.channel.in_(_CHANNELS))
             .order_by(_o.created_at, _o.id))]

@@ -64,6 +64,7 @@ class What(enum.StrEnum):
 class Sent:
     """A notice on its way to one receiver.
 
+    :ivar outcome: ``None``: none yet, or one that a later release knows.
     :ivar at: when it was delivered or given up; ``None``: neither.
     """
 

@@ -14,8 +14,10 @@
 
 from typing import Any
 
+import sqlalchemy as sa
 import testtools
 
+from ironic_reservations.db import tables
 from tests.inprocess.api import world
 
 _OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
@@ -27,7 +29,7 @@ _SINCE = 'reservation 1.0, baremetal-reservation 1.18'
 _BEFORE = 'reservation 1.0, baremetal-reservation 1.17'
 
 
-class TestLeaseHistory(testtools.TestCase):
+class _TestCase(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
@@ -47,6 +49,9 @@ class TestLeaseHistory(testtools.TestCase):
                                version=version, **who)
         self.assertEqual(status, answer.status, answer.body)
         return answer.json
+
+
+class TestLeaseHistory(_TestCase):
 
     def test_whoever_sees_the_lease_reads_it(self) -> None:
         for who in (_MEMBER, _READER, _OPERATOR):
@@ -68,3 +73,44 @@ class TestLeaseHistory(testtools.TestCase):
     def test_of_no_lease(self) -> None:
         for ident in ('lease', '1b0fd33e-1a3c-4e48-9f70-2e6f5a1c0a11'):
             self.send(404, 'GET', f'/v1/leases/{ident}/history', _MEMBER)
+
+
+class TestBesideTheReleaseAfter(_TestCase):
+    """It may write what this one does not know, and history is told."""
+
+    def write(self, table: sa.Table, **columns: Any) -> None:
+        with self.served.engine.database.write() as connection:
+            connection.execute(sa.insert(table).values(
+                lease_id=self.lease['id'], **columns))
+
+    def tell(self, **columns: Any) -> list[Any]:
+        """Return what the history tells of a notice that is done with."""
+        now = self.served.clock()
+        self.write(tables.outbox, **{
+            'id': 'of-a-receiver', 'notice_id': 'of-an-event',
+            'channel': 'webhook', 'target': 'target', 'kind': 'before_end',
+            'payload': '{}', 'attempts': 1, 'created_at': now,
+            'outcome': 'delivered', 'done_at': now, **columns})
+        found = self.send(200, 'GET', self.path, _MEMBER)['history']
+        return [sent['outcome'] for each in found
+                for sent in each.get('sent', ())]
+
+    def test_notice_that_was_sent(self) -> None:
+        self.assertEqual(['delivered'], self.tell())
+
+    def test_channel_that_it_does_not_know(self) -> None:
+        self.assertEqual([], self.tell(channel='chat'))
+
+    def test_kind_that_it_does_not_know(self) -> None:
+        self.assertEqual([], self.tell(kind='sold'))
+
+    def test_outcome_that_it_does_not_know(self) -> None:
+        self.assertEqual([None], self.tell(outcome='postponed'))
+
+    def test_period_that_it_does_not_know(self) -> None:
+        now = self.served.clock()
+        self.write(tables.usage_periods, reservation_id='reservation',
+                   project_id='red', resource_class='gold', kind='idle',
+                   starts_at=now, ended_at=now, hosts=1)
+        found = self.send(200, 'GET', self.path, _MEMBER)['history']
+        self.assertEqual(['created'], [each['what'] for each in found])
