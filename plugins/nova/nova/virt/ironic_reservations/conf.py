@@ -22,19 +22,19 @@ GROUP = 'ironic_reservations'
 
 ironic_reservations_opts = [
     cfg.IntOpt('ttl', min=1,
-               help='For how long, in seconds, a node stays reserved for a '
-                    'server that is not bound to it in Ironic yet. From '
-                    'then on the reservation lasts as long as the server has '
-                    'the node. By default as long as the service of the '
-                    'reservations says, [reservations] default_ttl there.'),
+               help='Time, in seconds, for which a node stays reserved for a '
+                    'server that is not bound to it in Ironic yet. After '
+                    'that, the reservation lasts as long as the server has '
+                    'the node. The default is [reservations] default_ttl of '
+                    'the reservation service.'),
     cfg.IntOpt('timeout', default=60, min=1,
-               help='How long, in seconds, to wait for each answer about a '
+               help='Time, in seconds, to wait for each answer about a '
                     'reservation.'),
     cfg.IntOpt('retries', default=3, min=0,
-               help='How often a request about a reservation is sent again '
-                    'where the service cannot be reached, or says that it '
-                    'is not available right now. Then the scheduler of Nova '
-                    'tries the next node.'),
+               help='Number of times that a request about a reservation is '
+                    'sent again if the service cannot be reached or is not '
+                    'available. Then the scheduler of Nova tries the next '
+                    'node.'),
 ]
 
 CONF.register_opts(ironic_reservations_opts, GROUP)
