@@ -48,6 +48,8 @@ export class LeasePage {
     this.shownSummary = null;
     this.lockStart = null;
     this.tryAgain = null;
+    this.editing = false;
+    this.opened = null;
     this.stale = false;
   }
 
@@ -95,8 +97,9 @@ export class LeasePage {
     this.lease = lease;
     this.hosts = hosts;
     this.history = history;
-    this.stale = !whole;
-    if (whole) {
+    // NOTE: somebody may have begun to type while this was read.
+    this.stale = !whole || this.editing;
+    if (!this.stale) {
       this.fill();
     } else {
       this.showSummary();
@@ -310,7 +313,32 @@ export class LeasePage {
 
   edit(form) {
     this.editing = true;
+    this.opened = document.activeElement.textContent;
     fill(this.editor, form);
+  }
+
+  /** Close what changes the lease; returns whether it was open. */
+  leaveEditor() {
+    if (this.ident === null || !this.editing) {
+      return false;
+    }
+    const {ident, opened} = this;
+    this.editing = false;
+    fill(this.editor);
+    this.focusAction(opened);
+    if (this.stale) {
+      // NOTE: what others have changed meanwhile was held back.
+      this.load(ident).then(
+        () => ident === this.ident && this.focusAction(opened));
+    }
+    return true;
+  }
+
+  /** Give the focus to a button by its words, or else to the heading. */
+  focusAction(words) {
+    const buttons = [...this.content.querySelectorAll('.actions button')];
+    (buttons.find((each) => each.textContent === words)
+      ?? document.getElementById('panel-title')).focus({preventScroll: true});
   }
 
   /** Ask again for what could not be learnt before. */
@@ -322,10 +350,8 @@ export class LeasePage {
   editButtons(yes) {
     return element(
       'div.buttons', {},
-      element('button', {type: 'button', onclick: () => {
-        this.editing = false;
-        fill(this.editor);
-      }}, 'Cancel'),
+      element('button', {type: 'button', onclick: () => this.leaveEditor()},
+              'Cancel'),
       element('button.primary', {type: 'submit'}, yes));
   }
 

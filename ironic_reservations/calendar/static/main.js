@@ -274,6 +274,10 @@ class Page {
       (each) => !isWithin(each, key));
     address.change({open: new Set(open ? [...keys, key] : keys)});
     this.board.update();
+    // NOTE: what keys do next is about the row that was clicked.
+    const {labels, laid} = this.board;
+    labels.focused = laid.segments.find((each) => each.key === key)?.index
+      ?? labels.focused;
   }
 
   classInFocus() {
@@ -445,7 +449,8 @@ class Page {
       zoomBy: (factor) => this.zoomBy(factor),
       range: (range) => this.range(range),
       escape: () => {
-        if (!this.gestures.drop() && panelIsOpen()) {
+        if (!this.gestures.drop() && !this.leasePage.leaveEditor()
+            && panelIsOpen()) {
           closePanel();
         }
       }};

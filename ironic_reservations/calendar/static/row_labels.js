@@ -113,7 +113,8 @@ export class RowLabels {
       made.style.transform = `translateY(${row.top}px)`;
     }
     const tab = row.index === this.focused ? 0 : -1;
-    if (made.tabIndex !== tab) {
+    // NOTE: tabIndex is -1 as well where nothing says that it takes focus.
+    if (made.getAttribute('tabindex') !== String(tab)) {
       made.tabIndex = tab;
     }
     if (row.kind !== 'host') {

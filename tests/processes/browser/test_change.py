@@ -254,6 +254,24 @@ class ChangeTestCase(base.BrowserCase):
         expect(self.page.locator('#panel-title')).to_have_text('drill')
         self.assertEqual({'drill'}, set(self.service.leases()))
 
+    def test_escape_leaves_what_is_typed(self):
+        """First the field, and the focus is back; then the panel."""
+        lease = self.service.lease(2, 12, name='training')
+        self.open(lease=lease['id'])
+        button = self.page.get_by_role('button', name='Rename')
+        for leave in (lambda: self.page.keyboard.press('Escape'),
+                      lambda: self.page.get_by_role(
+                          'button', name='Cancel').click()):
+            button.click()
+            expect(self.page.locator('#lease-name')).to_be_focused()
+            self.page.keyboard.type('other')
+            leave()
+            expect(self.page.locator('#lease-name')).to_have_count(0)
+            expect(button).to_be_focused()
+        self.page.keyboard.press('Escape')
+        expect(self.page.locator('#panel')).to_be_hidden()
+        self.assertEqual({'training'}, set(self.service.leases()))
+
     def test_times_without_a_mouse(self):
         lease = self.service.lease(2, 12, name='training')
         self.service.lease(20, 30, name='others', hosts=2)

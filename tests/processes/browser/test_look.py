@@ -90,6 +90,21 @@ class LookTestCase(base.BrowserCase):
         self.assertIn('open=gold', self.page.url)
         self.check_accessible()
 
+    def test_keys_are_about_the_row_that_was_clicked(self):
+        """Of its curve or its name; each row takes the focus at once."""
+        self.open()
+        self.row('silver').focus()
+        expect(self.row('silver')).to_be_focused()
+        chosen = self.page.locator('#book-class')
+        for click in (
+                lambda: self.page.mouse.click(self.x(60), self.y('silver')),
+                lambda: self.row('silver').locator('.name').click()):
+            self.open(**self.window(-4, 120))
+            click()
+            expect(self.row('silver-0')).to_be_visible()
+            self.page.keyboard.press('b')
+            expect(chosen).to_have_value('silver')
+
     def test_url_is_the_state(self):
         """A colleague who gets the URL sees the same."""
         self.service.lease(2, 30, name='training')
