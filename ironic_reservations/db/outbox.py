@@ -116,6 +116,26 @@ def read_known(connection: sa.Connection,
     return known
 
 
+def count_written(connection: sa.Connection, kind: notices.Kind,
+                  lease_ids: Collection[str], since: datetime.datetime
+                  ) -> dict[str, int]:
+    """Count the notices of a kind about leases, whoever gets them.
+
+    :param since: when the first that counts was written.
+    """
+    # SELECT lease_id, COUNT(DISTINCT notice_id) FROM outbox
+    #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
+    #   GROUP BY lease_id
+    wanted = sorted(lease_ids)
+    return {row[0]: row[1] for first in range(0, len(wanted), _PIECE)
+            for row in connection.execute(
+                sa.select(_c.lease_id,
+                          sa.func.count(_c.notice_id.distinct()))
+                .where(_c.lease_id.in_(wanted[first:first + _PIECE]),
+                       _c.kind == kind.value, _c.created_at > since)
+                .group_by(_c.lease_id))}
+
+
 def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
                  ) -> dict[str, datetime.datetime | None]:
     """Read when notices arrived at the last of their receivers.

@@ -18,6 +18,7 @@ been promised.  It takes nothing from them, but they cannot keep the node.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
@@ -37,6 +39,9 @@ from ironic_reservations.model import told_times
 
 #: So many nodes are named.
 _NAMED = 100
+#: So many notices a lease gets in a day.
+_A_DAY = 5
+_DAY = datetime.timedelta(days=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,27 +60,33 @@ class Lessee:
 
 
 def find(engine: Engine, snapshot: snapshots.Snapshot, lease: leases.Lease,
-         rows: Iterable[leases.NodeBooking]) -> list[Lessee]:
+         rows: Iterable[leases.NodeBooking],
+         gone: Collection[leases.NodeBooking] = ()) -> list[Lessee]:
     """Return whom a lease of the owner of nodes concerns.
 
     :param lease: as it is about to be promised.
     :param rows: what is new of it.
+    :param gone: the bookings of others that the same plan takes elsewhere,
+        or to another time.
     """
     found = _before(engine, snapshot, (
         dataclasses.replace(row, project_id=lease.project_id)
-        for row in rows))
+        for row in rows), gone)
     return _lessees(engine, found, dict.fromkeys(found, lease.id))
 
 
 def find_moved(engine: Engine, snapshot: snapshots.Snapshot,
-               homes: Mapping[leases.NodeBooking, str]) -> list[Lessee]:
+               homes: Mapping[leases.NodeBooking, str],
+               gone: Collection[leases.NodeBooking] = ()) -> list[Lessee]:
     """Return whom leases of owners concern that make room for somebody.
 
     :param homes: the new node of each booking that moves.
+    :param gone: the bookings of others that the same plan takes elsewhere,
+        or to another time, beside these.
     """
     found = _before(engine, snapshot, (
         dataclasses.replace(row, node_uuid=uuid)
-        for row, uuid in homes.items()))
+        for row, uuid in homes.items()), {*gone, *homes})
     if not found:
         return []
     with engine.database.snapshot() as connection:
@@ -87,11 +98,13 @@ def find_moved(engine: Engine, snapshot: snapshots.Snapshot,
 
 
 def _before(engine: Engine, snapshot: snapshots.Snapshot,
-            rows: Iterable[leases.NodeBooking]
+            rows: Iterable[leases.NodeBooking],
+            gone: Collection[leases.NodeBooking]
             ) -> dict[leases.NodeBooking, str]:
     """Return the lease reservations of others that nodes have before that.
 
     :param rows: that are about to be promised; those of owners count.
+    :param gone: bookings that will not be there any more.
     """
     if not engine.conf.leases.owner_notice:
         return {}
@@ -102,7 +115,7 @@ def _before(engine: Engine, snapshot: snapshots.Snapshot,
             continue
         # NOTE: those before the last one end before it in any case.
         last = max((other for other, _ in here.promised
-                    if not other.over(snapshot.now)
+                    if other not in gone and not other.over(snapshot.now)
                     and other.ends_at <= row.starts_at),
                    key=lambda other: other.ends_at, default=None)
         if last is not None and last.project_id != row.project_id:
@@ -134,10 +147,21 @@ def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
 
 
 def write(engine: Engine, connection: sa.Connection,
-          lessees: Iterable[Lessee], now: datetime.datetime) -> None:
-    """Write the notices, in the transaction that promises the lease."""
+          lessees: Sequence[Lessee], now: datetime.datetime) -> None:
+    """Write the notices, in the transaction that promises the lease.
+
+    NOTE: it is up to the owner how often it changes its lease; a lessee gets
+    so many of them in a day, and no more.
+    """
+    if not lessees or not notices.wanted(engine.conf):
+        return
+    written = db_outbox.count_written(
+        connection, notices.Kind.ASKED_BACK,
+        {each.lease.id for each in lessees}, now - _DAY)
     cleaning = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
     for each in lessees:
+        if written.get(each.lease.id, 0) >= _A_DAY:
+            continue
         until = each.since - cleaning
         count = len(each.nodes)
         notices.write(

@@ -434,15 +434,17 @@ def _lessees(engine: Engine, before: leases.Lease,
              replanned: lease_replan.Replanned
              ) -> list[lease_asked_back.Lessee]:
     """Return who has nodes that a lease of their owner has after them."""
-    found = lease_asked_back.find_moved(engine, replanned.snapshot,
-                                        replanned.difference.homes)
+    homes = replanned.difference.homes
+    gone = {*homes, *lease_slides.removed(replanned.slid)}
+    found = lease_asked_back.find_moved(engine, replanned.snapshot, homes,
+                                        gone)
     for was, made in ((before, replanned.lease),
                       *((one.before, one.after) for one in replanned.slid)):
         had = {(row.node_uuid, row.starts_at) for row in was.bookings}
         found.extend(lease_asked_back.find(
             engine, replanned.snapshot, made,
             [row for row in made.bookings
-             if (row.node_uuid, row.starts_at) not in had]))
+             if (row.node_uuid, row.starts_at) not in had], gone))
     return found
 
 

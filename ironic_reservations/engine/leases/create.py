@@ -464,11 +464,12 @@ class _Request:
                 slid: Sequence[lease_slides.Change]) -> None:
         engine = self._engine
         self._outrun.update(changes.seen.generations)
+        gone = {*changes.homes, *lease_slides.removed(slid)}
         lessees = [each for made in (lease, *(one.after for one in slid))
-                   for each in lease_asked_back.find(engine, snapshot, made,
-                                                     made.bookings)]
+                   for each in lease_asked_back.find(
+                       engine, snapshot, made, made.bookings, gone)]
         lessees.extend(lease_asked_back.find_moved(engine, snapshot,
-                                                   changes.homes))
+                                                   changes.homes, gone))
         with engine.database.write() as connection:
             counted = lease_slides.projects(engine.conf, slid)
             if self._allowed.counted:

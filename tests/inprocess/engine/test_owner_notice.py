@@ -588,23 +588,24 @@ class TestAskedBack(world.TestCase):
 
     def test_when_the_owners_lease_makes_room(self):
         """Whoever has the node that it gets instead is told, too."""
-        _, other, node = self.two_lessees()
+        first, other, node = self.two_lessees()
         maintenance.create(self.leasing.engine, maintenance.Ask(
             'firmware', 'New firmware', leasing.at(8), leasing.at(5),
             nodes=(node,)))
-        told = self.notices()
-        self.assertEqual([other.id], [lease for lease, _ in told[1:]])
-        self.assertEqual(leasing.at(4).isoformat(), told[1][1]['back_at'])
-        self.assertNotEqual([node], told[1][1]['node_uuids'])
+        self.assertCountEqual([first.id, other.id],
+                              [lease for lease, _ in self.notices()])
+        told = dict(self.notices())[other.id]
+        self.assertEqual(leasing.at(4).isoformat(), told['back_at'])
+        self.assertNotEqual([node], told['node_uuids'])
         self.assertIn((other.id, 'asked_back'), self.told)
 
     def test_when_the_owners_lease_gets_another_node(self):
         """Since the one that was planned is broken."""
-        _, other, node = self.two_lessees()
+        first, other, node = self.two_lessees()
         self.leasing.break_node(node)
         heal.heal(self.leasing.engine)
-        self.assertEqual([other.id],
-                         [lease for lease, _ in self.notices()[1:]])
+        self.assertCountEqual([first.id, other.id],
+                              [lease for lease, _ in self.notices()])
         self.assertIn((other.id, 'asked_back'), self.told)
 
     def test_when_another_lease_of_the_owner_needs_the_node(self):
@@ -631,6 +632,51 @@ class TestAskedBack(world.TestCase):
         self.assertEqual([], self.notices())
         self.owners(4, 10)
         self.owners(4, 10)
+        self.assertEqual(1, len(self.notices()))
+
+    def test_few_times_a_day_however_often_the_owner_changes_its_lease(self):
+        self.leasing.engine.conf.set_override('owner_notice', 48 * 3600,
+                                              'leases')
+        lease = self.leasing.create(None, 27)
+        self.leasing.bind()
+        made = self.owners(40, 42)
+        for minute in range(1, 8):
+            self.leasing.change(made, start=40 + minute / 60)
+        self.assertEqual(5, len(self.notices()))
+        self.leasing.end(made)
+        made = self.owners(30, 32)
+        self.assertEqual(5, len(self.notices()))
+        self.leasing.clock_passes(25)
+        self.leasing.change(made, start=31)
+        self.assertEqual([lease.id] * 6, [told for told, _ in self.notices()])
+        self.assertIn(leasing.at(31).isoformat(), {
+            data['back_at'] for _, data in self.notices()})
+
+    def test_not_who_is_moved_to_another_node_by_the_same_plan(self):
+        """A quarter of an hour after its end, the node is not clean."""
+        lease = self.leasing.create(1, 3)
+        self.assertEqual({self.node}, self.leasing.nodes(lease))
+        other, = self.leasing.hosts()
+        self.owners(3.25, 6)
+        self.assertEqual({other}, self.leasing.nodes(lease))
+        self.assertEqual([], self.notices())
+
+    def test_not_who_slides_behind_the_owner_by_the_same_plan(self):
+        """It has the node after the owner's lease, not before it."""
+        lease = create.create(self.leasing.engine, leasing.ask(
+            0.5, 1.5, flexible=leases.Flexible(
+                leasing.at(3.5), datetime.timedelta(hours=1), 0)))
+        self.owners(1.75, 1.9)
+        self.assertLess(leasing.at(1.9), self.leasing.reload(lease).start)
+        self.assertEqual([], self.notices())
+
+    def test_nor_by_a_change_of_the_lease_of_the_owner(self):
+        lease = self.leasing.create(1, 3)
+        made = self.owners(4, 6)
+        self.assertEqual(1, len(self.notices()))
+        other, = self.leasing.hosts()
+        self.leasing.change(made, start=3.25)
+        self.assertEqual({other}, self.leasing.nodes(lease))
         self.assertEqual(1, len(self.notices()))
 
     def test_not_without_a_notice(self):
