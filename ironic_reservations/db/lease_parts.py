@@ -21,8 +21,8 @@ import threading
 
 from ironic_reservations.model import leases
 
-#: So many leases; five kilobytes each.
-_MOST = 5000
+#: So many kilobytes of leases: 5000 that have a node each, or fewer.
+_MOST = 35_000
 
 #: All of a booking that can change: the number of its row, its node, from
 #: when until when without the zone, its state, and both lessees.
@@ -62,6 +62,7 @@ class KnownParts:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[str, Listed] = {}
+        self._kilobytes = 0
 
     def find(self, generations: Iterable[tuple[str, int]]
              ) -> dict[str, Listed]:
@@ -81,7 +82,13 @@ class KnownParts:
         """Keep leases, each with its generation read at the same moment."""
         with self._lock:
             for each in listed:
-                self._known.pop(each.lease.id, None)
+                self._forget(each.lease.id)
                 self._known[each.lease.id] = each
-            for lease_id in list(self._known)[:-_MOST]:
-                del self._known[lease_id]
+                self._kilobytes += each.lease.kilobytes
+            while self._kilobytes > _MOST:
+                self._forget(next(iter(self._known)))
+
+    def _forget(self, lease_id: str) -> None:
+        known = self._known.pop(lease_id, None)
+        if known is not None:
+            self._kilobytes -= known.lease.kilobytes

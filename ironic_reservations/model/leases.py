@@ -267,6 +267,11 @@ class Lease:
                      for booking in reservation.bookings)
 
     @property
+    def kilobytes(self) -> int:
+        """Return about how much memory the lease takes."""
+        return 6 + sum(len(each.bookings) for each in self.reservations)
+
+    @property
     def waits(self) -> bool:
         """Return whether it is to start earlier than it is planned."""
         return (self.queued is not None

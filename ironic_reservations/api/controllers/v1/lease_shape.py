@@ -31,8 +31,9 @@ from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
-#: The texts of so many leases are kept; one kilobyte each.
-_MOST = 5000
+#: The texts of so many kilobytes of leases are kept, and the leases with them:
+#: 5000 that have a node each, or fewer.
+_MOST = 35_000
 
 
 def shape(lease: leases.Lease,
@@ -76,6 +77,7 @@ class Texts:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._written: dict[str, tuple[leases.Lease, str]] = {}
+        self._kilobytes = 0
 
     def write(self, page: Sequence[leases.Lease]) -> list[str]:
         """Return what :func:`shape` returns of leases, as text."""
@@ -93,10 +95,16 @@ class Texts:
     def _keep(self, new: Mapping[str, tuple[leases.Lease, str]]) -> None:
         with self._lock:
             for lease_id, each in new.items():
-                self._written.pop(lease_id, None)
+                self._forget(lease_id)
                 self._written[lease_id] = each
-            for lease_id in list(self._written)[:-_MOST]:
-                del self._written[lease_id]
+                self._kilobytes += each[0].kilobytes
+            while self._kilobytes > _MOST:
+                self._forget(next(iter(self._written)))
+
+    def _forget(self, lease_id: str) -> None:
+        known = self._written.pop(lease_id, None)
+        if known is not None:
+            self._kilobytes -= known[0].kilobytes
 
 
 def dates_left_open(lease: leases.Lease) -> dict[str, Any]:
