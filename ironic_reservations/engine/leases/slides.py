@@ -399,6 +399,7 @@ class _Loose:
 
     def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
                  asked: Mapping[str, requirements.Requirement]) -> None:
+        self._conf = engine.conf
         self._snapshot = snapshot
         self._asked = asked
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
@@ -491,7 +492,12 @@ class _Loose:
                     (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
         # NOTE: where it is, it may stay.
         first = min(first, instants.instant(lease.start))
-        last = instants.instant(between.latest - (lease.end - lease.start))
+        until = lease_terms.latest_end(_limits(self._conf, lease),
+                                       self._snapshot.now)
+        # NOTE: a window may be open for longer than anything is promised.
+        latest = between.latest if until is None else min(
+            between.latest, max(until, lease.end))
+        last = instants.instant(latest - (lease.end - lease.start))
         return first, last
 
     def sliding(self, lease: leases.Lease) -> slides.Sliding:
