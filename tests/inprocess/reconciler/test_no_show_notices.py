@@ -13,6 +13,7 @@
 """Who is told of nodes of leases that nobody deploys, and how."""
 
 import dataclasses
+import datetime
 from unittest import mock
 
 from ironic_reservations.db import tables
@@ -20,6 +21,7 @@ from ironic_reservations.engine import mail_digests
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import webhooks
 from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.model import told_times
 from tests import leasing
 from tests import servers
 from tests import world
@@ -77,7 +79,8 @@ class TestNotices(no_shows.TestCase):
                                          released['released']))
         self.assertLessEqual(leasing.at(3).isoformat(),
                              warned['release_at'])
-        self.assertIn(warned['release_at'], warned['reason'])
+        self.assertIn(told_times.moment(datetime.datetime.fromisoformat(
+            warned['release_at'])), warned['reason'])
         self.assertEqual([], self.receiver.wrong)
 
 
