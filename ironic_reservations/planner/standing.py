@@ -304,11 +304,18 @@ def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
     moving: list[tuple[int, int, int]] = []
     if standing.reservation is not None and standing.reservation.live(now):
         there.append((*_window(standing.reservation), 0))
-    there.extend((*_window(each), 0) for each in standing.windows
-                 if each.stands(now) and not each.late(now))
+    windows = [_window(each) for each in standing.windows
+               if each.stands(now) and not each.late(now)]
+    there.extend((*window, 0) for window in windows)
+    maintained = covered.Covered(windows)
     for booking, _ in standing.promised:
-        (moving if _movable(booking, now) else there).append(
-            (*_window(booking), booking.id))
+        begin, end = _window(booking)
+        # NOTE: what is about to start keeps its node, but not from a window
+        # that was booked over it.
+        moves = _movable(booking, now) or (
+            not booking.begun and booking.ends_at > now
+            and maintained.meets((begin, end)))
+        (moving if moves else there).append((begin, end, booking.id))
     ordered = sorted(there + moving)
     if all(one[1] <= other[0] for one, other in itertools.pairwise(ordered)):
         return frozenset()

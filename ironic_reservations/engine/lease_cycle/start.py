@@ -184,6 +184,9 @@ def _look(engine: Engine, lease: leases.Lease,
     taken.update({uuid: 'is reserved for an instance'
                   for uuid, reservation in held.items()
                   if reservation.live(now)})
+    taken.update({uuid: 'is in a maintenance window'
+                  for uuid, found in windows.items()
+                  if any(each.has_node(now) for each in found)})
     maintained = {uuid for uuid, found in windows.items()
                   if any(each.late(now) for each in found)}
     taken.update(dict.fromkeys(maintained,

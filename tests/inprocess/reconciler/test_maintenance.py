@@ -387,6 +387,26 @@ class TestWindow(KeepTestCase):
         self.watch()
         self.assertFalse(self.lease(lease).degraded)
 
+    def test_lease_does_not_start_in_a_window_that_was_forced_over_it(self):
+        """It stays flagged when its start has come, until it has its node."""
+        lease = self.leasing.create(1, 4)
+        self.book(0.5, 2, self.node, force=True)
+        self.watch()
+        self.assertTrue(self.lease(lease).degraded)
+        # NOTE: whoever writes to Ironic is late.
+        self.at(1)
+        self.watch()
+        self.assertTrue(self.lease(lease).degraded)
+        self.work()
+        self.assertIsNone(self.ironic.there[self.node].lessee)
+        self.watch()
+        self.assertTrue(self.lease(lease).degraded)
+        self.at(2)
+        self.work()
+        self.watch()
+        self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
+        self.assertFalse(self.lease(lease).degraded)
+
     def test_node_is_gone(self) -> None:
         """Nothing is left to be done."""
         made = self.book(1, 2, self.node)
