@@ -24,6 +24,7 @@ from ironic_reservations.db import changes
 from ironic_reservations.db import claims
 from ironic_reservations.db import enforcement_terms
 from ironic_reservations.db import holds
+from ironic_reservations.db import lease_history
 from ironic_reservations.db import lease_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
@@ -119,6 +120,8 @@ def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
             c, terms, now, now - _DAY),
         'nodes that can be used': lambda c: no_shows.read_begun(c, now),
         'nodes that cannot be used': no_shows.read_over,
+        'history of a lease': lambda c: lease_history.read_periods(
+            c, 'over-7'),
         'use of the nodes of leases': lambda c: no_shows.read(
             c, ['over-7', 'over-8'], now),
         'maintenance that is due': lambda c: maintenance.read_due(c, now),

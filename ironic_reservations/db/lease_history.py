@@ -14,10 +14,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import dataclasses
 import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -97,34 +95,15 @@ def read_bookings(connection: sa.Connection,
                 .order_by(_l.place, _r.place))]
 
 
-def read_periods(connection: sa.Connection,
-                 lease: leases.Lease) -> list[Period]:
+def read_periods(connection: sa.Connection, lease_id: str) -> list[Period]:
     """Read what the lease has had, and which nodes are deployed."""
-    # SELECT ... FROM usage_periods
-    #   WHERE project_id = ? AND ended_at >= ? AND lease_id = ?
-    #     AND kind IN (...)
-    # UNION ALL SELECT ... FROM usage_periods
-    #   JOIN reservations ON uuid = booking_uuid
-    #   JOIN lease_reservations ON ... WHERE lease_id = ? AND running = 1
-    #     AND kind IN (...)
-    # NOTE: one SELECT each, so that each goes by its index, however much
-    # others have had.
-    columns: Sequence[sa.ColumnElement[Any]] = (
-        _p.booking_uuid, _p.kind, _p.resource_class, _p.starts_at,
-        _p.ended_at, _p.hosts)
-    over = sa.select(*columns).where(
-        _p.project_id.is_(None) if lease.project_id is None
-        else _p.project_id == lease.project_id,
-        _p.ended_at >= lease.created_at, _p.lease_id == lease.id,
-        _p.kind.in_(_PERIODS))
-    running = sa.select(*columns).join_from(
-        tables.lease_reservations, tables.reservations,
-        _r.lease_reservation_id == _l.id).join(
-            tables.usage_periods, _p.booking_uuid == _r.uuid).where(
-                _l.lease_id == lease.id, _p.running == 1,
-                _p.kind.in_(_PERIODS))
-    return [Period(*row)
-            for row in connection.execute(sa.union_all(over, running))]
+    # SELECT ... FROM usage_periods WHERE lease_id = ? AND kind IN (...)
+    #   ORDER BY id
+    return [Period(*row) for row in connection.execute(
+        sa.select(_p.booking_uuid, _p.kind, _p.resource_class, _p.starts_at,
+                  _p.ended_at, _p.hosts)
+        .where(_p.lease_id == lease_id, _p.kind.in_(_PERIODS))
+        .order_by(_p.id))]
 
 
 def read_notices(connection: sa.Connection, lease_id: str) -> list[Notice]:

@@ -345,6 +345,7 @@ usage_periods = sa.Table(
     sa.Index(None, 'running'),
     sa.Index(None, 'ended_at'),
     sa.Index(None, 'project_id', 'ended_at'),
+    sa.Index(None, 'lease_id'),
     sqlite_autoincrement=True,
     **_MYSQL)
 

@@ -43,7 +43,7 @@ def read(engine: Engine, lease: leases.Lease) -> list[Entry]:
     """
     with engine.database.snapshot() as connection:
         bookings = db_history.read_bookings(connection, lease.id)
-        periods = db_history.read_periods(connection, lease)
+        periods = db_history.read_periods(connection, lease.id)
         notices = db_history.read_notices(connection, lease.id)
     found = [*_of_lease(lease), *_of_bookings(lease, bookings),
              *_of_periods(bookings, periods), *_of_notices(notices)]

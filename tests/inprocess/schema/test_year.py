@@ -29,8 +29,11 @@ from benchmarks import booked
 from benchmarks import over
 from benchmarks import periodic
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_history
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
+from ironic_reservations.db import tables
+from ironic_reservations.db import usage_periods
 from ironic_reservations.model import facts
 from tests import world
 from tests.real import databases
@@ -138,6 +141,36 @@ class _PickOn:
             self.assertLess(examined, _NODES * 100)
 
 
+class _HistoryOn:
+
+    kind: str
+
+    def test_history_does_not_look_at_all_of_a_project(self) -> None:
+        """Which has had other leases since that one was made."""
+        url = self.useFixture(databases.Database(self.kind)).url
+        database = db_connection.Database(world.configured(url))
+        self.addCleanup(database.close)
+        migrate.upgrade(database)
+        with database.write() as connection:
+            connection.execute(sa.insert(tables.usage_periods), [
+                {'lease_id': f'lease-{number % 1000}', 'project_id': 'red',
+                 'reservation_id': 'reservation', 'resource_class': 'gold',
+                 'kind': usage_periods.BOUND, 'starts_at': _NOW,
+                 'ended_at': _NOW, 'hosts': 1} for number in range(5000)])
+        over.count_rows(database.engine)
+        found: list[lease_history.Period] = []
+        with database.engine.connect() as connection:
+            examined = getattr(_Examined(connection), self.kind)(
+                lambda c: found.extend(
+                    lease_history.read_periods(c, 'lease-7')))
+        self.assertEqual(5, len(found))
+        self.assertLess(examined, 50)
+
+
+for _kind in databases.SERVERS:
+    _name = f'TestHistoryOn{_kind.title()}'
+    globals()[_name] = type(_name, (_HistoryOn, testtools.TestCase),
+                            {'kind': _kind, '__module__': __name__})
 for _kind in databases.SERVERS:
     _name = f'TestPickOn{_kind.title()}'
     globals()[_name] = type(_name, (_PickOn, testtools.TestCase),

@@ -1,0 +1,34 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The history of a lease is found by the lease
+
+Revision ID: 0025
+Revises: 0024
+"""
+
+from ironic_reservations.db.migrations import steps
+
+revision = '0025'
+down_revision = '0024'
+
+_LEASE = 'ix_usage_periods_lease_id'
+
+
+def upgrade():
+    with steps.alter_table('usage_periods') as periods:
+        periods.index(_LEASE, ['lease_id'])
+
+
+def downgrade():
+    with steps.alter_table('usage_periods') as periods:
+        periods.drop_index(_LEASE)
