@@ -399,6 +399,8 @@ def commit_change(engine: Engine, before: leases.Lease, after: leases.Lease,
             [after.id, *(change.after.id for change in slid)], now)
         moment = engine.clock()
         lease_dates.check_unpassed(before, after, now, moment)
+        if replanned is not None:
+            lease_dates.check_movable(replanned.difference.homes, now, moment)
         if after.extensions != before.extensions:
             _check_extended(allowed, before, moment)
         if ahead:

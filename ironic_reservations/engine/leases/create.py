@@ -491,7 +491,9 @@ class _Request:
                 engine.conf, connection,
                 [lease.id, *(change.after.id for change in slid)],
                 snapshot.now)
-            lease_dates.check_begun(lease, snapshot.now, engine.clock())
+            moment = engine.clock()
+            lease_dates.check_movable(changes.homes, snapshot.now, moment)
+            lease_dates.check_begun(lease, snapshot.now, moment)
         engine.snapshots.commit(
             changes.seen.generations, snapshot.now,
             removed=lease_slides.removed(slid),

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
 import datetime
 
@@ -70,6 +71,22 @@ def check_unpassed(before: leases.Lease, after: leases.Lease,
     if (after.end != before.end and after.end <= moment
             and moment - planned > _OLD):
         raise db_connection.Conflict('the new end has passed meanwhile')
+
+
+def check_movable(moved: Iterable[leases.NodeBooking],
+                  planned: datetime.datetime,
+                  moment: datetime.datetime) -> None:
+    """Check that no booking that moves to another node has begun meanwhile.
+
+    Comes last in the transaction that moves it.
+
+    :param planned: when that was planned.
+    :param moment: the present time.
+    :raises Conflict: one has begun; it stays where it is.
+    """
+    if any(planned < row.starts_at <= moment for row in moved):
+        raise db_connection.Conflict(
+            'a lease that was to be moved has begun meanwhile')
 
 
 def soonest(between: leases.Between,

@@ -31,6 +31,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
+from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import guards as lease_guards
 from ironic_reservations.model import instants
@@ -192,6 +193,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
                 {each.reservation_id for each in lacking} | {
                     row.reservation_id for row, _ in snapshot.lacking()},
                 snapshot.now)
+        lease_dates.check_movable(difference.homes, snapshot.now,
+                                  engine.clock())
     engine.snapshots.commit(left_behind.also(difference.seen).generations,
                             snapshot.now, homes=difference.homes)
     lease_asked_back.tell(engine, lessees)

@@ -35,6 +35,7 @@ from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
+from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.engine.maintenance import ground as ground_module
@@ -369,6 +370,8 @@ class _Plan:
                     self._engine.conf, connection, notices.Kind.MAINTENANCE,
                     lease, self._now, self._notice(lease),
                     f'maintenance {self.made.window.id}')
+            lease_dates.check_movable(self._difference.homes, self._now,
+                                      self._engine.clock())
         lease_asked_back.tell(self._engine, lessees)
         return concerned
 

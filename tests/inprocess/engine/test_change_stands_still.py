@@ -135,6 +135,23 @@ class TestStandsStill(open_dates.TestCase):
                           20 / 3600)
         self.assertEqual([], self.leasing.all())
 
+    def test_lease_that_has_begun_meanwhile_is_not_moved_for_others(self):
+        """Nobody has bound it yet; it stays on its host all the same."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3)
+        there = self.leasing.nodes(lease)
+        named = leasing.wish(
+            properties=f'["==", "$node_uuid", "{min(there)}"]')
+        self.stall(1.5)
+        self.leasing.refused(2.5, 4, named)
+        self.assertEqual(there, self.leasing.nodes(lease))
+        made = self.leasing.create(3, 4, named)
+        self.leasing.world.clock.now = leasing.at(0)
+        self.stall(1.5)
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, made,
+                          start=2.5)
+        self.assertEqual(there, self.leasing.nodes(lease))
+
     def active(self, end, *wishes):
         """Return a lease that has started."""
         lease = self.leasing.create(None, end, *wishes)
