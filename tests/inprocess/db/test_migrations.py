@@ -372,7 +372,7 @@ class TestStatus(migrating.MigrationTestCase):
             self.config.write_text(
                 f'[database]\nconnection = {driver}:///not/there\n')
             _, said = self._check()
-            self.assertIs(warned, f'With {driver} nothing' in ' '.join(
+            self.assertIs(warned, f'With {driver}, nothing' in ' '.join(
                 said.replace('|', ' ').split()), said)
 
     def test_policy_file_in_json_is_not(self):
