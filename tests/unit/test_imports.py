@@ -203,3 +203,15 @@ class ImportsTest(testtools.TestCase):
         rooms = {path.name.removesuffix('.py') for path in ROOT.iterdir()
                  if path.suffix == '.py' or (path / '__init__.py').exists()}
         self.assertEqual(set(), rooms - set(ALLOWED))
+
+    def test_no_test_module_is_a_library(self):
+        """What several tests need stands in a module of its own."""
+        tests = ROOT.parent / 'tests'
+        wrong = [f'{path.relative_to(tests)}: {name}'
+                 for path in sorted(tests.rglob('*.py'))
+                 for node in ast.walk(ast.parse(path.read_text()))
+                 for name in _imported(node)
+                 if name.startswith('tests.')
+                 and any(part.startswith('test_')
+                         for part in name.split('.')[1:])]
+        self.assertEqual([], wrong)

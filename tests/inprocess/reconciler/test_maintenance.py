@@ -12,7 +12,6 @@
 
 """What windows write to nodes in Ironic, and take back."""
 
-import dataclasses
 import logging
 from unittest import mock
 
@@ -20,25 +19,19 @@ import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.clouds import in_process
-from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.engine import counts
 from ironic_reservations.engine import passage
 from ironic_reservations.engine import tickets
 from ironic_reservations.engine import uncertain
 from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import keep
 from ironic_reservations.engine.maintenance import waits
 from ironic_reservations.guard import inward
-from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import maintenance
-from tests import guarded
 from tests import leasing
 from tests import servers
 from tests import world
-from tests.inprocess.reconciler import balancer
-from tests.inprocess.timeline import test_maintenance
+from tests.inprocess.reconciler import windows
 
 State = maintenance.State
 
@@ -47,53 +40,8 @@ class Killed(BaseException):
     """The process dies."""
 
 
-class KeepTestCase(test_maintenance.MaintenanceTestCase):
-    """A node, and a small Ironic behind the gate for tickets."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self._put_ironic_behind_a_gate()
-
-    def begin_with_a_node(self):
-        """Begin anew, with an empty database."""
-        self.begin()
-        self._put_ironic_behind_a_gate()
-
-    def _put_ironic_behind_a_gate(self):
-        self.small = guarded.SmallIronic(self.ironic)
-        gate = guard_tickets.Gate(self.small)
-        gate.engine = self.engine
-        self.transport = in_process.InProcess(gate)
-        self.balancer = balancer.Balancer(self.transport)
-        (self.node,) = self.leasing.hosts()
-
-    def keep(self, transport=None):
-        """Have a process do what there is to do."""
-        ironic = ironic_client.Ironic(transport or self.transport)
-        keep.keep(dataclasses.replace(self.engine, ironic=ironic), ironic)
-
-    def keep_at(self, hour):
-        """Have a process do it at an hour."""
-        self.at(hour)
-        self.keep()
-
-    def shown(self):
-        """Return what Ironic shows of the node."""
-        return (self.ironic.there[self.node].maintenance,
-                self.ironic.why.get(self.node))
-
-    def state(self, made):
-        """Return how far the window has come with the node."""
-        (there,) = find.get(self.engine, made.window.id).nodes
-        return there.state
-
-    def told(self, made):
-        """Return what Ironic is to show."""
-        return True, maintenance.marked(made.window.id, 'New firmware')
-
-
 @servers.also
-class TestWindow(KeepTestCase):
+class TestWindow(windows.KeepTestCase):
     """From its start to its end."""
 
     def test_node_is_in_maintenance_while_it_lasts(self) -> None:
@@ -448,7 +396,7 @@ class TestWindow(KeepTestCase):
         self.assertIs(State.OVER, self.state(made))
 
 
-class TestOperatorComesFirst(KeepTestCase):
+class TestOperatorComesFirst(windows.KeepTestCase):
     """Somebody puts the node in maintenance when we have looked."""
 
     OURS = 'dead DIMM, do not use'
@@ -547,7 +495,7 @@ class TestOperatorComesFirst(KeepTestCase):
 
 
 @servers.also
-class TestTrouble(KeepTestCase):
+class TestTrouble(windows.KeepTestCase):
     """Processes that die, and requests that come late."""
 
     def test_killed_anywhere(self) -> None:

@@ -22,7 +22,7 @@ from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.snapshots import cache
 from tests import servers
 from tests.inprocess.api import world as api_world
-from tests.inprocess.reconciler import test_maintenance
+from tests.inprocess.reconciler import windows
 from tests.inprocess.timeline import calendars
 
 _HOUR = 3600
@@ -31,7 +31,7 @@ _WINDOW = '/v1/calendar?from=2026-03-01T12:00:00Z&to=2026-03-01T20:00:00Z'
 
 
 @servers.also
-class TestMaintenance(test_maintenance.KeepTestCase):
+class TestMaintenance(windows.KeepTestCase):
     """A host with a window, and one without."""
 
     options = {'leases__cleaning_time': 0}

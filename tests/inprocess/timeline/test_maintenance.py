@@ -33,38 +33,13 @@ from tests import leasing
 from tests import servers
 from tests import strategies
 from tests import world
-from tests.inprocess.reconciler import leases
+from tests.inprocess.timeline import windows
 
 EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
 
 
-def book(engine, start, end, nodes=None, dry_run=False, **more):
-    """Book nodes for maintenance, from some hour to another."""
-    return create.create(engine, create.Ask(
-        'firmware', 'New firmware', leasing.at(end),
-        None if start is None else leasing.at(start),
-        None if nodes is None else tuple(nodes), **more), dry_run)
-
-
-class MaintenanceTestCase(leases.TestCase):
-    """Nodes, leases of them, and windows."""
-
-    def book(self, start, end, *nodes, dry_run=False, **more):
-        """Book nodes for maintenance."""
-        return book(self.engine, start, end, nodes or None, dry_run, **more)
-
-    def refused(self, *args, **more):
-        """Return the reasons of a refusal, as pairs of a node and a code."""
-        before = leasing.tables_as_text(self.world)
-        exc = self.assertRaises(errors.MaintenanceRefused, self.book, *args,
-                                **more)
-        self.assertEqual(before, leasing.tables_as_text(self.world))
-        return {(each['node_uuid'], each['code'])
-                for each in exc.details['reasons']}
-
-
 @servers.also
-class TestBooking(MaintenanceTestCase):
+class TestBooking(windows.MaintenanceTestCase):
     """What is planned moves away, and what has started is in the way."""
 
     def test_lease_that_has_not_started_moves(self) -> None:
@@ -306,7 +281,7 @@ class TestBooking(MaintenanceTestCase):
         self.assertEqual([], find.page(self.engine))
 
 
-class TestNotices(MaintenanceTestCase):
+class TestNotices(windows.MaintenanceTestCase):
     """Owners are told of what comes, in the transaction that books it."""
 
     options = {'notices__webhook_urls': ['https://hooks.example.com/in']}
@@ -394,7 +369,7 @@ class TestAnyOrder(world.TestCase):
             number, start, hours, several, drain = each
             named = nodes[number % len(nodes):][:2 if several else 1]
             try:
-                made = book(there.engine, start, start + hours, named,
+                made = windows.book(there.engine, start, start + hours, named,
                             drain=drain)
             except errors.MaintenanceRefused as exc:
                 assert exc.details['reasons']
@@ -428,7 +403,7 @@ class TestAnyOrder(world.TestCase):
                 each.bookings) for each in lease.reservations)
 
 
-class TestBesideOthers(MaintenanceTestCase):
+class TestBesideOthers(windows.MaintenanceTestCase):
     """Two processes that plan at once."""
 
     def test_lease_and_window_at_once(self) -> None:

@@ -25,7 +25,7 @@ from ironic_reservations.engine.maintenance import keep
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import open_dates
-from tests.inprocess.timeline import test_maintenance
+from tests.inprocess.timeline import windows
 
 EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
 
@@ -41,7 +41,7 @@ def crossing(there):
         and each.starts_at < row['expires_at'] for each in windows)}
 
 
-class TestMovedForOthers(test_maintenance.MaintenanceTestCase):
+class TestMovedForOthers(windows.MaintenanceTestCase):
     """A lease is planned across a window, since nothing else is there."""
 
     def test_lease_that_starts_in_a_window_leaves_it_to_nobody(self) -> None:
@@ -83,7 +83,7 @@ class TestMovedForOthers(test_maintenance.MaintenanceTestCase):
         self.leasing.refresh()
 
 
-class TestAnyOrder(test_maintenance.MaintenanceTestCase):
+class TestAnyOrder(windows.MaintenanceTestCase):
     """Leases, windows that are forced, and the hours that pass."""
 
     @hypothesis.settings(max_examples=EXAMPLES, deadline=None,
@@ -137,7 +137,7 @@ class TestBetweenPlanAndCommit(open_dates.TestCase):
 
     def window(self, node, start=1, end=3, **more):
         """Have a window come between the next plan and its commit."""
-        self.leasing.world.before_next_write(lambda: test_maintenance.book(
+        self.leasing.world.before_next_write(lambda: windows.book(
             self.other, start, end, [node], **more))
 
     def assert_uncrossed(self):
@@ -229,7 +229,7 @@ class TestBetweenPlanAndCommit(open_dates.TestCase):
     def test_ended_meanwhile(self):
         """Nobody is refused for a window that is there no more."""
         (node,) = self.leasing.hosts()
-        made = test_maintenance.book(self.other, 1, 3, [node])
+        made = windows.book(self.other, 1, 3, [node])
         lease = self.leasing.create(4, 6)
         self.leasing.world.before_next_write(
             lambda: find.end(self.other, made.window.id))

@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A node with windows, and a small Ironic that is told of them."""
+
+import dataclasses
+
+from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.engine.maintenance import find
+from ironic_reservations.engine.maintenance import keep
+from ironic_reservations.guard import tickets as guard_tickets
+from ironic_reservations.model import maintenance
+from tests import guarded
+from tests.inprocess.reconciler import balancer
+from tests.inprocess.timeline import windows
+
+
+class KeepTestCase(windows.MaintenanceTestCase):
+    """A node, and a small Ironic behind the gate for tickets."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self._put_ironic_behind_a_gate()
+
+    def begin_with_a_node(self):
+        """Begin anew, with an empty database."""
+        self.begin()
+        self._put_ironic_behind_a_gate()
+
+    def _put_ironic_behind_a_gate(self):
+        self.small = guarded.SmallIronic(self.ironic)
+        gate = guard_tickets.Gate(self.small)
+        gate.engine = self.engine
+        self.transport = in_process.InProcess(gate)
+        self.balancer = balancer.Balancer(self.transport)
+        (self.node,) = self.leasing.hosts()
+
+    def keep(self, transport=None):
+        """Have a process do what there is to do."""
+        ironic = ironic_client.Ironic(transport or self.transport)
+        keep.keep(dataclasses.replace(self.engine, ironic=ironic), ironic)
+
+    def keep_at(self, hour):
+        """Have a process do it at an hour."""
+        self.at(hour)
+        self.keep()
+
+    def shown(self):
+        """Return what Ironic shows of the node."""
+        return (self.ironic.there[self.node].maintenance,
+                self.ironic.why.get(self.node))
+
+    def state(self, made):
+        """Return how far the window has come with the node."""
+        (there,) = find.get(self.engine, made.window.id).nodes
+        return there.state
+
+    def told(self, made):
+        """Return what Ironic is to show."""
+        return True, maintenance.marked(made.window.id, 'New firmware')
