@@ -48,9 +48,9 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import reserve
-from ironic_reservations.engine import uncertain
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.passages import uncertain
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import compiled

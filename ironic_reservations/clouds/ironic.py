@@ -46,7 +46,8 @@ _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 
 #: The state of an allocation that a conductor works on.
 ALLOCATING = 'allocating'
-#: What makes a request of ours void when it is late: see engine.tickets.
+#: What makes a request of ours void when it is late: see
+#: engine.passages.tickets.
 TICKET_HEADER = 'OpenStack-Baremetal-Reservation-Ticket'
 
 

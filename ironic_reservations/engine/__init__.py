@@ -29,7 +29,7 @@ from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import unfinished
-from ironic_reservations.engine import unwritten
+from ironic_reservations.engine.passages import unwritten
 from ironic_reservations.engine.snapshots import cache
 
 

@@ -35,9 +35,9 @@ from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import enforcement_terms as db_terms
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import outbox as db_outbox
-from ironic_reservations.engine import deliveries
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.notices import deliveries
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
 

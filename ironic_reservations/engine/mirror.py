@@ -33,8 +33,8 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import release
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases

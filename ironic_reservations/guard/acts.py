@@ -26,9 +26,9 @@ from ironic_reservations import policies
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine.passages import allocation_passage
+from ironic_reservations.engine.passages import passage as passages
 from ironic_reservations.guard import audited
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits

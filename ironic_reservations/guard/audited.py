@@ -18,7 +18,7 @@ from __future__ import annotations
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import audit
-from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine.passages import passage as passages
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import identity

@@ -22,9 +22,9 @@ from collections.abc import Callable
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import overtaken
-from ironic_reservations.engine import passage as passages
-from ironic_reservations.engine import protect
+from ironic_reservations.engine.passages import overtaken
+from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.passages import protect
 from ironic_reservations.guard import inward
 from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import facts

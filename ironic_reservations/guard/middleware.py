@@ -34,7 +34,7 @@ from ironic_reservations.api.middleware import unread
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import migrate
-from ironic_reservations.engine import find
+from ironic_reservations.engine.reservations import find
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import identity

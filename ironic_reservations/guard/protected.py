@@ -24,7 +24,7 @@ from oslo_utils import uuidutils
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import protect
+from ironic_reservations.engine.passages import protect
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers

@@ -24,10 +24,10 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import passage as passages
-from ironic_reservations.engine import protect
-from ironic_reservations.engine import tickets
 from ironic_reservations.engine.maintenance import permitted
+from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.passages import tickets
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import carry
 from ironic_reservations.guard import inward

@@ -24,24 +24,24 @@ import queue
 import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.engine import before_start
 from ironic_reservations.engine import deployments
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
-from ironic_reservations.engine import mail_digests
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import notices
-from ironic_reservations.engine import outbox
-from ironic_reservations.engine import outbox_claims
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine import uncertain
-from ironic_reservations.engine import webhooks
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.engine.maintenance import keep as maintenance_keep
+from ironic_reservations.engine.notices import before_start
+from ironic_reservations.engine.notices import mail_digests
+from ironic_reservations.engine.notices import outbox
+from ironic_reservations.engine.notices import outbox_claims
+from ironic_reservations.engine.notices import webhooks
+from ironic_reservations.engine.passages import uncertain
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.reconciler import claim

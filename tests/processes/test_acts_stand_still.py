@@ -29,8 +29,8 @@ from unittest import mock
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import protect
-from ironic_reservations.engine import reserve
+from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import world

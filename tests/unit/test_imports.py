@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+import graphlib
 import pathlib
 
 import testtools
@@ -136,6 +137,21 @@ class ImportsTest(testtools.TestCase):
                  for name in _imported(node)
                  if name.startswith(f'{PROJECT}.engine.{other}')]
         self.assertEqual([], wrong)
+
+    def test_rooms_of_the_engine_import_one_way(self):
+        """Of two of its rooms, at most one knows the other."""
+        engine = ROOT / 'engine'
+        known = {room.name: {name.split('.')[2]
+                             for path in room.rglob('*.py')
+                             for node in ast.walk(ast.parse(path.read_text()))
+                             for name in _imported(node)
+                             if name.startswith(f'{PROJECT}.engine.')}
+                 for room in engine.iterdir()
+                 if (room / '__init__.py').exists()}
+        graph = {room: {each for each in others if each in known} - {room}
+                 for room, others in known.items()}
+        self.assertEqual(known.keys(), set(
+            graphlib.TopologicalSorter(graph).static_order()))
 
     def test_transactions_are_the_engines(self):
         """Who serves, and who looks again and again, opens none."""

@@ -23,7 +23,7 @@ import testtools
 import yaml
 
 from ironic_reservations import conf
-from ironic_reservations.engine import notice_text
+from ironic_reservations.engine.notices import notice_text
 from ironic_reservations.model import notices
 
 ROOT = pathlib.Path(__file__).parents[2]

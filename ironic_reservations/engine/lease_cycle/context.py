@@ -27,7 +27,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import tickets
+from ironic_reservations.engine.passages import tickets
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight

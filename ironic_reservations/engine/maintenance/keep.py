@@ -36,8 +36,8 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen as seen_module
-from ironic_reservations.engine import tickets
 from ironic_reservations.engine.maintenance import ground as ground_module
+from ironic_reservations.engine.passages import tickets
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import maintenance

@@ -26,7 +26,7 @@ import testtools
 from ironic_reservations.api import identity
 from ironic_reservations.api.calendar import feed
 from ironic_reservations.db import tables
-from ironic_reservations.engine import calendar_tokens
+from ironic_reservations.engine.calendar import tokens as calendar_tokens
 from ironic_reservations.model import leases
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import small_keystone

@@ -27,7 +27,7 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import calendar as calendar_types
 from ironic_reservations.api.types import host as host_types
 from ironic_reservations.api.types import lease as lease_types
-from ironic_reservations.engine import find
+from ironic_reservations.engine.reservations import find
 from tests.inprocess.api import world
 
 

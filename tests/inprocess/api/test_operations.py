@@ -25,7 +25,7 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.api import identity
-from ironic_reservations.engine import find
+from ironic_reservations.engine.reservations import find
 from tests.inprocess.api import world
 
 PATH = '/v1/reservations'

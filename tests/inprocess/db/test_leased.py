@@ -16,7 +16,7 @@ import itertools
 
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import tables
-from ironic_reservations.engine import find
+from ironic_reservations.engine.reservations import find
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from tests import leasing

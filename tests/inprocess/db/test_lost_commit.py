@@ -22,10 +22,10 @@ import datetime
 import uuid as uuid_module
 
 from ironic_reservations import errors
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from tests import leasing
 from tests import world
 from tests.inprocess.db import base

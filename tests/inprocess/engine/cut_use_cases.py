@@ -23,14 +23,14 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
-from ironic_reservations.engine import reserve
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import lease_workers

@@ -15,11 +15,11 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import reserve
+from ironic_reservations.engine.passages import allocation_passage
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 from tests import servers

@@ -22,11 +22,11 @@ from oslo_messaging.notify import _impl_test
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world

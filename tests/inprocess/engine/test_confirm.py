@@ -15,7 +15,7 @@
 import itertools
 
 from ironic_reservations import errors
-from ironic_reservations.engine import passage
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from tests import servers

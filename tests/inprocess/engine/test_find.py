@@ -15,8 +15,8 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import find
-from ironic_reservations.engine import renew
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import facts
 from tests import servers
 from tests import world

@@ -15,11 +15,11 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.engine import allocation_passage
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import find
-from ironic_reservations.engine import passage
 from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.passages import allocation_passage
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import find
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import leases
 from ironic_reservations.model import reasons

@@ -25,7 +25,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import release
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import facts
 from tests import leasing
 from tests import servers

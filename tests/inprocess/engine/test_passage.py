@@ -15,11 +15,11 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import find
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from tests import servers

@@ -21,7 +21,7 @@ from then on.  The first one went on, and the node was promised twice.
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import renew
+from ironic_reservations.engine.reservations import renew
 from tests import cuts
 from tests import leasing
 from tests import servers

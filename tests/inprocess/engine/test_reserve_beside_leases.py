@@ -15,9 +15,9 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import renew
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import reasons
 from tests import leasing
 from tests import world

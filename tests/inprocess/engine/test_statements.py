@@ -15,10 +15,10 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.engine import find
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import facts
 from tests import servers
 from tests import world

@@ -15,10 +15,10 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import find
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
-from ironic_reservations.engine import terms
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
+from ironic_reservations.engine.reservations import terms
 from tests import servers
 from tests import world
 

@@ -18,10 +18,10 @@ of a reservation of somebody else.
 """
 
 from ironic_reservations import errors
-from ironic_reservations.engine import find
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from tests import cuts
 from tests import world
 

@@ -18,7 +18,7 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.engine import protect
+from ironic_reservations.engine.passages import protect
 from ironic_reservations.guard import node_acts
 from tests import guarded
 from tests import leasing

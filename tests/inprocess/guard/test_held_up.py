@@ -29,8 +29,8 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.engine import protect
-from ironic_reservations.engine import release
+from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.model import facts

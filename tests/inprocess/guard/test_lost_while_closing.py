@@ -27,9 +27,9 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import commit
-from ironic_reservations.engine import passage as passages
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import tickets
+from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.passages import tickets
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import reasons

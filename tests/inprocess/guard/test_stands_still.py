@@ -20,9 +20,9 @@ somebody else.
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine import uncertain
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.passages import uncertain
 from ironic_reservations.model import reasons
 from ironic_reservations.reconciler import loops
 from tests import guarded

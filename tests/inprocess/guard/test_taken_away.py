@@ -31,11 +31,11 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.db import tables
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import protect
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
-from ironic_reservations.engine import uncertain
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.passages import uncertain
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit

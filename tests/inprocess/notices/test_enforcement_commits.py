@@ -23,8 +23,8 @@ import fixtures
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import tables
 from ironic_reservations.engine import enforcement_commits
-from ironic_reservations.engine import outbox
 from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.notices import outbox
 from tests import leasing
 from tests import servers
 from tests.inprocess.notices import base

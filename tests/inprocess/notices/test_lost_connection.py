@@ -20,11 +20,11 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.clouds import mail
 from ironic_reservations.db import outbox as db_outbox
-from ironic_reservations.engine import mail_digests
 from ironic_reservations.engine import notices
-from ironic_reservations.engine import outbox_claims
 from ironic_reservations.engine import retry
-from ironic_reservations.engine import webhooks
+from ironic_reservations.engine.notices import mail_digests
+from ironic_reservations.engine.notices import outbox_claims
+from ironic_reservations.engine.notices import webhooks
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.reconciler import loops
 from tests import servers

@@ -28,13 +28,13 @@ from ironic_reservations.clouds import webhook
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import tables
-from ironic_reservations.engine import before_start
-from ironic_reservations.engine import deliveries
-from ironic_reservations.engine import notice_text
 from ironic_reservations.engine import notices
-from ironic_reservations.engine import outbox
-from ironic_reservations.engine import webhooks
 from ironic_reservations.engine.leases import create
+from ironic_reservations.engine.notices import before_start
+from ironic_reservations.engine.notices import deliveries
+from ironic_reservations.engine.notices import notice_text
+from ironic_reservations.engine.notices import outbox
+from ironic_reservations.engine.notices import webhooks
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
@@ -236,7 +236,7 @@ class TestOutbox(_Case):
                 raise FileNotFoundError('no template')
             return real(conf, notice)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.notice_text.line', line))
+            'ironic_reservations.engine.notices.notice_text.line', line))
         self.world.clock.advance(1)
         self._write(occurrence='another')
         self.assertEqual(1, self.deliver())

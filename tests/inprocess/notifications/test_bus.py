@@ -24,8 +24,8 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
-from ironic_reservations.engine import release
-from ironic_reservations.engine import reserve
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests.real import broker

@@ -18,7 +18,7 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.engine import reserve
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick

@@ -17,10 +17,10 @@ from __future__ import annotations
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import facts
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import held_reservations

@@ -20,7 +20,7 @@ from unittest import mock
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.engine import passage
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds as hold_cases

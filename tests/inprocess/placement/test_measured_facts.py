@@ -33,10 +33,10 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.engine import release
-from ironic_reservations.engine import reserve
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_recovery
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.planner import pick
 from tests import world

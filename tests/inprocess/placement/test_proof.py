@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import passage
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.reconciler import lease_workers

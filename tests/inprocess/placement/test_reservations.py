@@ -23,14 +23,14 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import tables
-from ironic_reservations.engine import find
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons

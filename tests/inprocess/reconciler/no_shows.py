@@ -16,8 +16,8 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import deployments
-from ironic_reservations.engine import passage
 from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.lifecycle import admit
 from tests import leasing
 from tests import world

@@ -17,8 +17,8 @@ nodes was waited for in turn, in the pass that also reads nodes and flags
 leases, and whatever had another conductor came behind all of them.
 """
 
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import uncertain
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.passages import uncertain
 from tests import world
 
 

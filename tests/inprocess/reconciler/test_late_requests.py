@@ -25,7 +25,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import tickets
+from ironic_reservations.engine.passages import tickets
 from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight

@@ -16,7 +16,7 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import enforcement
-from ironic_reservations.engine import passage
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.model import leases as values
 from tests import leasing
 from tests import servers

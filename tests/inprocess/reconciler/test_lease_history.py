@@ -14,8 +14,8 @@
 
 from ironic_reservations.db import tables
 from ironic_reservations.db import usage_periods
-from ironic_reservations.engine import webhooks
 from ironic_reservations.engine.leases import history
+from ironic_reservations.engine.notices import webhooks
 from ironic_reservations.model import lease_history
 from ironic_reservations.model import notices
 from tests import leasing

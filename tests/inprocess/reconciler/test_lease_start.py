@@ -17,7 +17,7 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import lease_work as db_lease_work
-from ironic_reservations.engine import passage
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.model import leases as values
 from tests import leasing
 from tests import servers

@@ -19,8 +19,8 @@ import time
 
 from ironic_reservations import errors
 from ironic_reservations.db import claims
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import uncertain
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.passages import uncertain
 from ironic_reservations.reconciler import loops
 from tests import servers
 from tests import world

@@ -20,11 +20,11 @@ import fixtures
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import counts
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import tickets
-from ironic_reservations.engine import uncertain
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import waits
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.passages import tickets
+from ironic_reservations.engine.passages import uncertain
 from ironic_reservations.guard import inward
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import maintenance

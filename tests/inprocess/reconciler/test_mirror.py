@@ -17,8 +17,8 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import facts
 from tests import leasing
 from tests import servers

@@ -15,8 +15,8 @@
 
 from ironic_reservations import errors
 from ironic_reservations.db import lease_work
-from ironic_reservations.engine import passage
 from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.engine.passages import passage
 from tests import leasing
 from tests import servers
 from tests import world

@@ -12,9 +12,9 @@
 
 """Rows that mean nothing any more are deleted, and no others."""
 
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import renew
 from tests import servers
 from tests import world
 

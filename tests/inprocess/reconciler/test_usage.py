@@ -21,9 +21,9 @@ import fixtures
 from ironic_reservations import errors
 from ironic_reservations.engine import counts
 from ironic_reservations.engine import deployments
-from ironic_reservations.engine import passage
 from ironic_reservations.engine import usage
 from ironic_reservations.engine.leases import purge
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import usage as values
 from tests import leasing

@@ -18,8 +18,8 @@ from concurrent import futures
 
 from ironic_reservations import errors
 from ironic_reservations.engine import limits
-from ironic_reservations.engine import reserve
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from tests import leasing

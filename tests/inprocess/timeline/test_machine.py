@@ -21,12 +21,12 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
-from ironic_reservations.engine import find
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import facts
 from tests import world
 

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
-from ironic_reservations.engine import renew
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import ground
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import told_times
 from tests import leasing

@@ -19,10 +19,10 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
-from ironic_reservations.engine import allocation_passage
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
+from ironic_reservations.engine.passages import allocation_passage
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import reasons

@@ -30,11 +30,11 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import passage
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import loops
 from tests import world

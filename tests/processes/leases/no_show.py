@@ -28,8 +28,8 @@ from ironic_reservations.clouds import ironic
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import deployments
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import passage
 from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.engine.passages import passage
 from ironic_reservations.reconciler import lease_workers
 from tests import world
 from tests.processes.leases import crowd

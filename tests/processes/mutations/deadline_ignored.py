@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from ironic_reservations.engine import passage
+from ironic_reservations.engine.passages import passage
 from tests.processes import mix
 
 #: A request is found out about, and its node promised again, before whoever

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironic_reservations.engine import passage
+from ironic_reservations.engine.passages import passage
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

@@ -26,14 +26,14 @@ from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.engine import allocation_passage
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
-from ironic_reservations.engine import reserve
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.passages import allocation_passage
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.planner import pick

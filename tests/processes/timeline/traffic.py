@@ -25,10 +25,10 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.engine import passage
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
-from ironic_reservations.engine import reserve
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
+from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import world

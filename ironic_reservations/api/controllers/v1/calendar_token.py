@@ -34,8 +34,8 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import calendar as calendar_types
 from ironic_reservations.api.types import dates
 from ironic_reservations.clouds import keystone_roles
-from ironic_reservations.engine import calendar_tokens
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.calendar import tokens as calendar_tokens
 
 _RULE = 'reservation:calendar:token'
 _LISTS = 'reservation:lease:list'

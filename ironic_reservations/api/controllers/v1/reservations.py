@@ -31,12 +31,12 @@ from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.types import basic
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import find
 from ironic_reservations.engine import limits
-from ironic_reservations.engine import release
-from ironic_reservations.engine import renew
-from ironic_reservations.engine import reserve
-from ironic_reservations.engine import terms
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
+from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.engine.reservations import terms
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 

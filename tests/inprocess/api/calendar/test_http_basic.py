@@ -29,7 +29,7 @@ import testtools
 from ironic_reservations.api.calendar import attempts
 from ironic_reservations.api.calendar import password_file
 from ironic_reservations.db import tables
-from ironic_reservations.engine import calendar_tokens
+from ironic_reservations.engine.calendar import tokens as calendar_tokens
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import base
 

@@ -24,11 +24,11 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import aside
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import observe
-from ironic_reservations.engine import plan
+from ironic_reservations.engine.reservations import aside
+from ironic_reservations.engine.reservations import observe
+from ironic_reservations.engine.reservations import plan
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick

@@ -29,7 +29,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import passage as passages
+from ironic_reservations.engine.passages import passage as passages
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 

@@ -30,7 +30,7 @@ from ironic_reservations.model import told_times
 LOG = log.getLogger(__name__)
 
 #: Where the package has its templates.
-FOLDER = pathlib.Path(__file__).parents[1] / 'notice_templates'
+FOLDER = pathlib.Path(__file__).parents[2] / 'notice_templates'
 #: What a name, or a reason, may not have in a line: what ends it, or is not
 #: to be seen.
 _UNSEEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f'

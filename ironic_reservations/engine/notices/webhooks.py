@@ -19,10 +19,10 @@ import datetime
 import json
 
 from ironic_reservations.clouds import webhook
-from ironic_reservations.engine import deliveries
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notice_text
 from ironic_reservations.engine import notices as engine_notices
+from ironic_reservations.engine.notices import deliveries
+from ironic_reservations.engine.notices import notice_text
 from ironic_reservations.model import notices
 
 

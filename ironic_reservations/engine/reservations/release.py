@@ -23,11 +23,11 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import find
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import hold_release
+from ironic_reservations.engine.reservations import find
 from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)

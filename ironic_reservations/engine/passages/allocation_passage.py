@@ -28,11 +28,11 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import aside
-from ironic_reservations.engine import choose
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import passage as passages
-from ironic_reservations.engine import plan
+from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.reservations import aside
+from ironic_reservations.engine.reservations import choose
+from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases

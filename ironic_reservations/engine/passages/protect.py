@@ -21,8 +21,8 @@ from ironic_reservations.db import holders
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import passage as passages
-from ironic_reservations.engine import refused_passage
+from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.passages import refused_passage
 from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases

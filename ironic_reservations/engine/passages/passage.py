@@ -42,14 +42,14 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import aside
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import refused_passage
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.passages import refused_passage
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import proof as placement_proof
+from ironic_reservations.engine.reservations import aside
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import facts

@@ -35,11 +35,11 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import passage as passages
-from ironic_reservations.engine import protect
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import tickets
+from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.passages import tickets
 from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight

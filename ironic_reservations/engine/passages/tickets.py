@@ -36,8 +36,8 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import passage as passages
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.passages import passage as passages
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 

@@ -37,8 +37,8 @@ from ironic_reservations.clouds import mail_addresses
 from ironic_reservations.clouds import within
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notice_text
-from ironic_reservations.engine import outbox_claims
+from ironic_reservations.engine.notices import notice_text
+from ironic_reservations.engine.notices import outbox_claims
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.lifecycle import mail_digests
 from ironic_reservations.model import notices

@@ -31,7 +31,7 @@ from ironic_reservations.clouds import posting
 from ironic_reservations.clouds import within
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import outbox_claims
+from ironic_reservations.engine.notices import outbox_claims
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import notices
 

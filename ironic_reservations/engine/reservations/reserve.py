@@ -27,16 +27,16 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import choose
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
-from ironic_reservations.engine import plan
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import terms
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_holds
+from ironic_reservations.engine.reservations import choose
+from ironic_reservations.engine.reservations import plan
+from ironic_reservations.engine.reservations import terms
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
