@@ -287,6 +287,7 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
         if shown is not None and first:
             db_reservations.update_state(connection, shown,
                                          facts.State.STARTING, now)
+        aside.check_ahead(room, now, engine.clock())
     if void is not None:
         engine.announcer.tell(announce.DELETE, void, announce.EXPIRED)
     return Passage(token, node.uuid, deadline, uuid, first,

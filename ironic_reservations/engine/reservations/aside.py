@@ -32,6 +32,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.model import facts
 from ironic_reservations.model import instants
@@ -145,6 +146,21 @@ def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[facts.Node]
     for node in nodes:
         if node.uuid in there:
             yield there[node.uuid], node
+
+
+def check_ahead(room: Room | None, planned: datetime.datetime,
+                moment: datetime.datetime) -> None:
+    """Check that no lease that makes room has begun meanwhile.
+
+    Comes last in the transaction that moves them.
+
+    :param planned: when the room was planned.
+    :param moment: the present time.
+    :raises Conflict: one has begun; it stays where it is.
+    """
+    if room is not None:
+        lease_dates.check_movable(
+            (*room.difference.homes, *room.difference.lost), planned, moment)
 
 
 def _check(snapshot: snapshots.Snapshot, number: int,

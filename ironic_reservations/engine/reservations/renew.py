@@ -19,6 +19,7 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
@@ -84,7 +85,13 @@ def renew(engine: Engine, uuid: str,
             # committed any more.
             commit.commit(connection, looked, now,
                           None if room is None else room.difference)
-            return db_reservations.update_expiry(connection, held, end, now)
+            extended = db_reservations.update_expiry(connection, held, end,
+                                                     now)
+            moment = engine.clock()
+            if not held.live(moment):
+                raise db_connection.Conflict('it is over meanwhile')
+            aside.check_ahead(room, now, moment)
+            return extended
     renewed = retry.until_committed(attempt, repeatable=True)
     engine.announcer.tell(announce.UPDATE, renewed)
     return renewed

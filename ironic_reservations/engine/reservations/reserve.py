@@ -34,6 +34,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_holds
+from ironic_reservations.engine.reservations import aside
 from ironic_reservations.engine.reservations import choose
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import terms
@@ -263,6 +264,7 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
                              made_at, hold_calls.deadline(engine))
             intended = reservation_holds.intend(engine, connection,
                                                 class_name, reservation)
+        aside.check_ahead(choice.room, now, engine.clock())
     for row in void:
         engine.announcer.tell(announce.DELETE, row, announce.EXPIRED)
     return _Made(reservation, hold=intended)

@@ -273,6 +273,19 @@ class TestReplan(_Guarded):
         self.world.before_next_write(lambda: self.leasing.clock_passes(1))
         self.assertRaises(errors.ProofRequired, self.admit, node)
 
+    def test_lease_that_has_begun_in_between_has_the_node_at_once(self):
+        """Also where nobody has bound it yet."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3)
+        node = self.home(lease)
+        self.world.clock.now = leasing.at(0.9)
+
+        def wait():
+            self.world.clock.now = leasing.at(1)
+        self.world.before_next_write(wait)
+        self.assertRaises(errors.ProofRequired, self.admit, node)
+        self.assertEqual(node, self.home(lease))
+
     def test_lease_cannot_be_made_on_a_node_that_is_being_taken(self):
         (node,) = self.leasing.hosts()
         self.world.before_next_write(lambda: self.admit(node))

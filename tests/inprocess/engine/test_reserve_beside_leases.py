@@ -38,6 +38,12 @@ class _Beside(world.TestCase):
         self.assertEqual([], self.leasing.overlaps())
         self.assertEqual({}, self.leasing.stale())
 
+    def stall(self, hours):
+        """Have a process stand still between its plan and its commit."""
+        def wait():
+            self.world.clock.now = leasing.at(hours)
+        self.world.before_next_write(wait)
+
     def home(self, lease):
         (node,) = self.leasing.nodes(lease)
         return node
@@ -61,6 +67,15 @@ class TestReserve(_Beside):
         held = self.world.reserve(node, ttl=2 * HOUR)
         self.assertEqual(node, held.node_uuid)
         self.assertNotEqual(node, self.home(lease))
+
+    def test_lease_that_begins_before_the_commit_stays(self):
+        """A process that stood still does not move it any more."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3)
+        node = self.home(lease)
+        self.stall(1.5)
+        self.assertEqual([reasons.LEASED], self.codes(node, ttl=2 * HOUR))
+        self.assertEqual(node, self.home(lease))
 
     def test_lease_after_the_reservation_stays(self):
         self.leasing.hosts(2)
@@ -306,6 +321,24 @@ class TestRenew(_Beside):
         renewed = self.renew(held, ttl=2 * HOUR)
         self.assertEqual(leasing.at(2), renewed.expires_at)
         self.assertNotEqual(node, self.home(lease))
+
+    def test_lease_that_begins_before_the_renewal_is_written_stays(self):
+        """The reservation was over by then."""
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3)
+        node = self.home(lease)
+        held = self.world.reserve(node, ttl=HOUR)
+        self.stall(1.5)
+        self.assertRaises(errors.ReservationNotFound, self.renew, held,
+                          ttl=2 * HOUR)
+        self.assertEqual(node, self.home(lease))
+
+    def test_renewal_brings_nothing_back_that_is_over_by_its_commit(self):
+        (node,) = self.leasing.hosts()
+        held = self.world.reserve(node, ttl=HOUR)
+        self.stall(1.5)
+        self.assertRaises(errors.ReservationNotFound, self.renew, held,
+                          ttl=2 * HOUR)
 
     def test_renewal_that_a_lease_cannot_make_room_for_is_refused(self):
         (node,) = self.leasing.hosts()
