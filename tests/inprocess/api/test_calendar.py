@@ -161,7 +161,7 @@ class TestCalendar(testtools.TestCase):
         for query, said in (
                 ('from=yesterday', 'from: yesterday is an invalid date'),
                 ('from=2050-13-01T00:00Z', 'is an invalid date'),
-                ('from=9999-01-01T00:00Z', 'years from 1970 to 9000'),
+                ('from=9999-01-01T00:00Z', 'a year from 1970 to 9000'),
                 ('to=now&from=now', 'is not after "from"'),
                 ('from=2050-01-02T00:00Z&to=2050-01-01T00:00Z',
                  'is not after "from"'),

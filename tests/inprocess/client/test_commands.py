@@ -44,7 +44,7 @@ class CommandsTest(base.ClientTestCase):
         self.assertIn('[reservation.no_node_available]', refused.stderr)
         self.assertRegex(
             refused.stderr, f'\n  node {first.uuid}: is reserved until '
-            r'\S+ \[reserved\]\n')
+            r'\S+ \S+ UTC \[reserved\]\n')
 
         stranger = self.command('baremetal', 'node', 'deploy', first.name,
                                 status=1)

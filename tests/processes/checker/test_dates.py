@@ -20,13 +20,14 @@ from typing import Any
 import unittest
 
 from tests.processes.checker import by_hand
+from tests.processes.checker import dates_by_hand
 from tests.processes.checker import history
-from tests.processes.checker.dates_by_hand import loose
-from tests.processes.checker.dates_by_hand import PATH
-from tests.processes.checker.dates_by_hand import queued
-from tests.processes.checker.dates_by_hand import shown
 
 asked, date = by_hand.asked, by_hand.date
+loose = dates_by_hand.loose
+PATH = dates_by_hand.PATH
+queued = dates_by_hand.queued
+shown = dates_by_hand.shown
 
 
 class DatesTestCase(unittest.TestCase):

@@ -19,22 +19,24 @@ import dataclasses
 from typing import Any
 import unittest
 
+from tests.processes.checker import by_hand
 from tests.processes.checker import findings
 from tests.processes.checker import history
 from tests.processes.checker import owners
-from tests.processes.checker.by_hand import about
-from tests.processes.checker.by_hand import asked
-from tests.processes.checker.by_hand import date
-from tests.processes.checker.by_hand import deployed
-from tests.processes.checker.by_hand import judged
-from tests.processes.checker.by_hand import LATE
-from tests.processes.checker.by_hand import lease
-from tests.processes.checker.by_hand import M
-from tests.processes.checker.by_hand import N
-from tests.processes.checker.by_hand import reservation
-from tests.processes.checker.by_hand import reserved
-from tests.processes.checker.by_hand import shown
-from tests.processes.checker.by_hand import wrote
+
+about = by_hand.about
+asked = by_hand.asked
+date = by_hand.date
+deployed = by_hand.deployed
+judged = by_hand.judged
+LATE = by_hand.LATE
+lease = by_hand.lease
+M = by_hand.M
+N = by_hand.N
+reservation = by_hand.reservation
+reserved = by_hand.reserved
+shown = by_hand.shown
+wrote = by_hand.wrote
 
 
 class SureTestCase(unittest.TestCase):

@@ -40,7 +40,8 @@ class UsageTest(base.ClientTestCase):
                     + datetime.timedelta(days=2))
         days = ('--first-day', f'{tomorrow}', '--last-day',
                 f'{tomorrow + datetime.timedelta(days=1)}')
-        titles = ['Promised', 'Bound', 'Deployed', 'Unused']
+        titles = [f'{each} host hours' for each in (
+            'Promised', 'Bound', 'Deployed', 'Unused')]
         self.assertEqual([['Day', *titles]], self._rows(
             *days, '--by', 'day'))
         self.command('baremetal', 'reservation', 'lease', 'create', 'two',
@@ -54,7 +55,7 @@ class UsageTest(base.ClientTestCase):
             self._rows(*days, '--by', 'class'))
         table = self.command(*_USAGE, *days).stdout
         self.assertIn(' gold ', table)
-        self.assertIn(' 48.0 ', table)
+        self.assertIn(' 48.00 ', table)
         refused = self.command(*_USAGE, '--first-day', 'tomorrow', status=1)
         self.assertEqual('', refused.stdout)
         self.assertIn('[request.invalid_value]', refused.stderr)
